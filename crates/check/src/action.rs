@@ -6,7 +6,8 @@
 pub(crate) enum Action {
     /// The network delivers a message.
     Deliver(usize),
-    /// A node makes one of the moves that its local state offers, such as a timer or a crash.
+    /// A node makes the move with this index among those that its local state offers, such as a
+    /// timer or a crash.
     Move { node: usize, index: usize },
     /// The network loses a message.
     Lose(usize),
@@ -31,6 +32,7 @@ pub(crate) const MAX_IN_FLIGHT: usize = 1 << KIND_SHIFT;
 pub(crate) const MAX_MOVES: usize = 1 << MOVE_BITS;
 
 impl Action {
+    /// Encodes the action. The checker makes sure that its operands are below the maxima above.
     pub(crate) fn pack(self) -> u16 {
         let (kind, operand) = match self {
             Self::Deliver(position) => (0, position),

@@ -10,7 +10,7 @@ pub(crate) struct Budgets {
     /// How many timers may fire while messages are in flight.
     pub(crate) early_timers: u8,
     /// How many more times a lease may end (even if it is renewed), a member with a valid lease may
-    /// crash, or the service may remove a member prematurely.
+    /// crash, or the membership service may remove a member that is up with a valid lease.
     pub(crate) view_changes: u8,
 }
 

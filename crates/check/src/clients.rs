@@ -60,7 +60,8 @@ pub trait Clients {
         None
     }
 
-    /// Returns the properties, at most 32; a property's number is its index.
+    /// Returns the properties, at most 32 (a set of them is a `u32`); a property's number is its
+    /// index.
     fn properties(&self) -> Vec<Property>;
 }
 
@@ -143,9 +144,9 @@ pub enum Judged {
     /// In each state and instant: at most one client holds something exclusive.
     ByExclusiveHolds,
     /// In states in which no progress is possible, not even by an optional command, although a
-    /// client waits or the common goal does not hold.
+    /// client waits or [`Clients::goal`] does not hold.
     ByDeadlock,
-    /// By runs that continue forever, or end, while a client waits or the common goal does not
+    /// By runs that continue forever, or end, while a client waits or [`Clients::goal`] does not
     /// hold.
     ByFairRuns,
 }

@@ -46,6 +46,7 @@ pub(crate) struct Judgement {
     /// The search for properties about the past. Its states also contain past events.
     pub(crate) past_pass: Option<Pass>,
     pub(crate) fair_pass: Option<Pass>,
+    /// Number of random walks taken; `None` for other searches.
     pub(crate) walk_count: Option<u64>,
     /// `Stopped` if any search ended so; otherwise why the first incomplete search ended, and
     /// `Complete` if every search so far was complete.
@@ -74,16 +75,17 @@ impl Judgement {
         }
     }
 
-    /// Returns the number of the first wanted property whose way of judging `judged` accepts.
-    pub(crate) fn find_property(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
+    /// Returns the number of the first wanted property whose way of judging `selects` accepts.
+    pub(crate) fn find_property(&self, selects: impl Fn(&Judged) -> bool) -> Option<u8> {
         let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.is_wanted));
-        numbered.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
+        numbered.find(|(_, (property, wanted))| **wanted && selects(&property.judged)).map(|(number, _)| number)
     }
 
-    pub(crate) fn has_property(&self, judged: impl Fn(&Judged) -> bool) -> bool {
-        self.find_property(judged).is_some()
+    pub(crate) fn has_property(&self, selects: impl Fn(&Judged) -> bool) -> bool {
+        self.find_property(selects).is_some()
     }
 
+    /// Returns what to check in each state, with the numbers of the wanted properties.
     pub(crate) fn criteria(&self) -> Vec<(u8, Criterion)> {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.is_wanted).filter(|(_, wanted)| **wanted);
         let criterion = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
@@ -118,9 +120,9 @@ impl Judgement {
         self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how the search for the properties selected by `judged` ended. Unless the search was
-    /// complete, these properties are undecided.
-    pub(crate) fn record_end(&mut self, end: SearchEnd, judged: impl Fn(&Judged) -> bool) {
+    /// Records how the search for the properties that `selects` accepts ended. Unless the search
+    /// was complete, these properties are undecided.
+    pub(crate) fn record_end(&mut self, end: SearchEnd, selects: impl Fn(&Judged) -> bool) {
         if end == SearchEnd::Complete {
             return;
         }
@@ -128,7 +130,7 @@ impl Judgement {
             self.end = end;
         }
         for (undecided, property) in self.undecided.iter_mut().zip(&self.properties) {
-            if judged(&property.judged) {
+            if selects(&property.judged) {
                 *undecided = Some(Undecided::Unfinished);
             }
         }
@@ -174,7 +176,7 @@ impl Judgement {
             });
         }
         let Self { main_pass, past_pass, fair_pass, walk_count, end, .. } = self;
-        // The checker sets `has_timers`.
+        // The checker sets `has_timers` afterwards.
         Findings { end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
     }
 }

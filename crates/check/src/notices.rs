@@ -40,7 +40,8 @@ fn subject_of_sender(sender: u8) -> Option<usize> {
 }
 
 impl System {
-    /// Whether other nodes are notified of a move, so the state changes in several places.
+    /// Whether a move of this kind also sends notices, so that it changes more of the state than
+    /// the outcome of the node's step says.
     #[inline]
     pub(crate) fn is_announced(&self, kind: MoveKind) -> bool {
         self.crash_notices.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)

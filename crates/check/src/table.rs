@@ -101,7 +101,7 @@ impl FingerprintTable {
     }
 
     /// Enlarges the table by 35 per cent, or more if entries still find no slot. `displaced` is an
-    /// entry that found no slot before. It is larger than all others, so the order is kept.
+    /// entry that was pushed past the last slot, so it is larger than all others and goes last.
     fn grow(&mut self, displaced: Option<[u32; 3]>) {
         let mut home_slots = self.home_slots;
         let entries = std::mem::take(&mut self.entries);
@@ -138,8 +138,9 @@ mod tests {
         for number in 0..50_000_u32 {
             assert_eq!(table.add(mix(u64::from(number)), number), None);
         }
+        let ignored_number = 7;
         for number in 0..50_000_u32 {
-            assert_eq!(table.add(mix(u64::from(number)), 7), Some(number));
+            assert_eq!(table.add(mix(u64::from(number)), ignored_number), Some(number));
             assert_eq!(table.find(mix(u64::from(number))), Some(number));
         }
         assert_eq!(table.find(mix(50_000)), None);
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_takes_at_most_twenty_bytes() {
+    fn an_entry_of_a_large_table_takes_at_most_twenty_bytes() {
         let mut table = FingerprintTable::new();
         for number in 0..2_000_000_u64 {
             table.add(mix(number), 0);

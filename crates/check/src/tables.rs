@@ -61,8 +61,8 @@ pub(crate) struct MoveInfo {
     pub(crate) kind: MoveKind,
     /// Whether the move meets an obligation of fair runs.
     pub(crate) is_obliged: bool,
-    /// The number of its outcome at time zero, the only instant where time is not modelled; `NONE`
-    /// if not yet computed.
+    /// The number of its outcome at time zero, which is the only instant if time is not modelled;
+    /// `NONE` if not yet computed.
     outcome: u32,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct PayloadInfo {
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
     /// The number that is added, modulo 2^64, to the group's fingerprint. It includes neither the
-    /// removal of the delivered message nor the cost of a move.
+    /// removal of the delivered message, nor what a move takes from the budgets, nor notices.
     pub(crate) delta: u64,
     /// The number of the local state that the input leads to.
     pub(crate) next_local: u32,

@@ -241,7 +241,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// The clap ids of the arguments that conflict with `--family`: a family's sweep chooses the
-/// algorithms and their forms, the group, the seeds, the network and the faults itself.
+/// algorithms and their forms, the group, the first seed, the network and the faults itself.
 const RUN_ARGUMENTS: [&str; 22] = [
     "algorithm",
     "nodes",

@@ -105,8 +105,9 @@ fn parse_command_line() -> anyhow::Result<Cli> {
     Cli::from_arg_matches(&matches).map_err(argument_error)
 }
 
-/// Returns the error of a value parser with the name of the option, and explains values that begin
-/// with `-`, which clap takes for options. clap prints all other errors and exits.
+/// Returns the error of a value parser with the name of the option, and explains negative values
+/// with a unit, such as `-1ms`, which clap takes for options. clap prints all other errors and
+/// exits.
 fn argument_error(error: clap::Error) -> anyhow::Error {
     let option = error.get(ContextKind::InvalidArg).map(|option| option.to_string());
     match (error.kind(), error.source(), option) {

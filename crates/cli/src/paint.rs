@@ -7,10 +7,19 @@ use quorate_journal::words::TextKind;
 use quorate_lab::trace::TextPiece;
 use std::io::IsTerminal;
 
+// Attributes of ANSI escape sequences.
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const BLUE: &str = "34";
+const MAGENTA: &str = "35";
+const CYAN: &str = "36";
 const BOLD_RED: &str = "1;31";
+const BOLD_GREEN: &str = "1;32";
 
-/// Wraps the text in an ANSI escape sequence: `code` is a list of attributes, such as `1;31` for
-/// bold red.
+/// Wraps the text in an ANSI escape sequence, unless colours are disabled. `code` is one of the
+/// constants above.
 fn paint(is_enabled: bool, code: &str, text: &str) -> String {
     if is_enabled { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
@@ -33,18 +42,18 @@ fn are_colours_allowed() -> bool {
 /// Colours a piece of a trace by its kind.
 pub(crate) fn trace_text(piece: TextPiece, text: &str) -> String {
     let code = match piece {
-        TextPiece::Column(Role::Idle) => "2",
-        TextPiece::Column(Role::Waiting) => "33",
-        TextPiece::Column(Role::Follows) => "32",
-        TextPiece::Column(Role::Chosen) => "1;32",
+        TextPiece::Column(Role::Idle) => DIM,
+        TextPiece::Column(Role::Waiting) => YELLOW,
+        TextPiece::Column(Role::Follows) => GREEN,
+        TextPiece::Column(Role::Chosen) => BOLD_GREEN,
         TextPiece::Column(Role::Paused | Role::Down) => BOLD_RED,
-        TextPiece::Part(TextKind::Input) => "1",
-        TextPiece::Part(TextKind::Rule) => "36",
-        TextPiece::Part(TextKind::Send) => "33",
-        TextPiece::Part(TextKind::Control) => "2",
-        TextPiece::Part(TextKind::Queue) => "34",
-        TextPiece::Part(TextKind::Event) => "1;32",
-        TextPiece::Part(TextKind::World) => "35",
+        TextPiece::Part(TextKind::Input) => BOLD,
+        TextPiece::Part(TextKind::Rule) => CYAN,
+        TextPiece::Part(TextKind::Send) => YELLOW,
+        TextPiece::Part(TextKind::Control) => DIM,
+        TextPiece::Part(TextKind::Queue) => BLUE,
+        TextPiece::Part(TextKind::Event) => BOLD_GREEN,
+        TextPiece::Part(TextKind::World) => MAGENTA,
     };
     paint(is_enabled_on_stdout(), code, text)
 }
@@ -54,10 +63,10 @@ pub(crate) fn picture_text(style: terminal::TextStyle, text: &str) -> String {
     let code = match style {
         terminal::TextStyle::Role(role) => return trace_text(TextPiece::Column(role), text),
         terminal::TextStyle::Part(kind) => return trace_text(TextPiece::Part(kind), text),
-        terminal::TextStyle::Message => "33",
-        terminal::TextStyle::Control | terminal::TextStyle::Faint => "2",
+        terminal::TextStyle::Message => YELLOW,
+        terminal::TextStyle::Control | terminal::TextStyle::Faint => DIM,
         terminal::TextStyle::Alarm => BOLD_RED,
-        terminal::TextStyle::Heading => "1",
+        terminal::TextStyle::Heading => BOLD,
     };
     paint(is_enabled_on_stdout(), code, text)
 }
@@ -66,23 +75,23 @@ pub(crate) fn picture_text(style: terminal::TextStyle, text: &str) -> String {
 pub(crate) fn overview_text(ink: overview::Ink, text: &str) -> String {
     let code = match ink {
         overview::Ink::Role(role) => return trace_text(TextPiece::Column(role), text),
-        overview::Ink::Messages => "33",
+        overview::Ink::Messages => YELLOW,
         overview::Ink::Alarm => BOLD_RED,
-        overview::Ink::Faint => "2",
+        overview::Ink::Faint => DIM,
     };
     paint(is_enabled_on_stdout(), code, text)
 }
 
 pub(crate) fn bold(text: &str) -> String {
-    paint(is_enabled_on_stdout(), "1", text)
+    paint(is_enabled_on_stdout(), BOLD, text)
 }
 
 pub(crate) fn dim(text: &str) -> String {
-    paint(is_enabled_on_stdout(), "2", text)
+    paint(is_enabled_on_stdout(), DIM, text)
 }
 
 pub(crate) fn good(text: &str) -> String {
-    paint(is_enabled_on_stdout(), "32", text)
+    paint(is_enabled_on_stdout(), GREEN, text)
 }
 
 /// Colours a failure, a warning or an undecided result.

@@ -51,9 +51,9 @@ impl Picture {
 pub(crate) struct CommandIo<'a> {
     /// Whether the command draws text to standard output if no option asks for a picture.
     pub(crate) draws_text: bool,
-    /// The given option that makes the command print to standard output, if any.
+    /// The given option that makes the command print to standard output, without `--`, if any.
     pub(crate) stdout_option: Option<&'static str>,
-    /// Files that the command reads: a description and the path.
+    /// Files that the command reads: a description, and the path if one is given.
     pub(crate) inputs: &'a [(&'static str, Option<&'a Path>)],
     /// Path of the journal that the command writes, if any.
     pub(crate) journal: Option<&'a Path>,
@@ -116,8 +116,9 @@ impl PictureArgs {
             (*overview && !has_diagram, "overview"),
         ];
         if let Some((_, option)) = selecting_options.into_iter().find(|(is_ineffective, _)| *is_ineffective) {
-            let mermaid = if option == "overview" { "" } else { " or --mermaid FILE" };
-            bail!("--{option} has no effect without a picture; add --svg FILE{mermaid}.");
+            // A sequence diagram of Mermaid cannot be an overview.
+            let or_mermaid = if option == "overview" { "" } else { " or --mermaid FILE" };
+            bail!("--{option} has no effect without a picture; add --svg FILE{or_mermaid}.");
         }
         let appearance_options = [
             (clocks.is_some(), "clocks"),
@@ -144,8 +145,8 @@ impl PictureArgs {
         }
     }
 
-    /// Returns the part of the run to draw. Fails if the selected nodes include one outside the
-    /// group, or none that the journal shows.
+    /// Returns the part of the run to draw; its set of nodes is empty if all are drawn. Fails if
+    /// the selected nodes include one outside the group, or none that the journal shows.
     fn window(&self, header: &Header) -> anyhow::Result<Window> {
         let instant = |offset: Offset| Time::from_nanos(header.origin.saturating_add(offset.nanos()));
         let single_node = header.live.as_ref().and_then(|live| live.node);

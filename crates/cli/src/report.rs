@@ -65,7 +65,9 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     /// `reliable` or `bare` if simulated; `tcp` or `tls` between real processes.
     pub(crate) links: &'static str,
     pub(crate) ending: Ending,
+    /// Duration of the run; between real processes, of its workload.
     pub(crate) time_ns: i64,
+    /// Number of inputs that nodes consumed.
     pub(crate) events: u64,
     pub(crate) trace_hash: &'a str,
     pub(crate) messages: &'a MessageSummary,
@@ -139,7 +141,7 @@ pub(crate) struct JournalReport<'a, F: FamilyLab> {
     /// Present if the run is a counterexample.
     #[serde(skip_serializing_if = "Option::is_none")]
     found_by: Option<&'a str>,
-    /// Present if the run was replayed.
+    /// Whether the nodes did the same when the run was replayed; absent if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     identical: Option<bool>,
     messages: &'a MessageSummary,

@@ -69,6 +69,7 @@ impl<P: Protocol> Barrier<P> {
     /// Returns the effect if the driver may execute it now; holds it back and returns `None`
     /// otherwise. Call it once for each effect, in order: it counts the saves.
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
+        // Saves and timers are invisible outside the node, so they need not wait.
         let order = match &effect {
             Effect::Save(_) => {
                 self.saves_requested += 1;

@@ -38,8 +38,9 @@ pub trait Describe {
         false
     }
 
-    /// Whether a wrapper delivers the payload separately. If so, the arrival of the message alone
-    /// tells the inner protocol nothing; causality follows from the delivery of its payload.
+    /// Whether this is a message of a wrapper, which delivers the payload, if any, separately. If
+    /// so, the arrival of the message alone tells the inner protocol nothing; causality follows
+    /// from the delivery of its payload.
     fn is_wrapped(&self) -> bool {
         false
     }

@@ -20,7 +20,7 @@ pub enum Effect<P: Protocol> {
     /// Sets this timer; replaces the previous setting.
     SetTimer {
         timer: P::Timer,
-        /// When the timer may fire, counted from now.
+        /// The range in which the timer fires, counted from now.
         span: Span,
     },
     /// Cancels this timer.
@@ -180,7 +180,7 @@ impl<'a, P: Protocol> Effects<'a, P> {
     }
 }
 
-// Written by hand, because a derive would require Clone and Debug of the protocol itself.
+// These impls are written by hand, because derives would require the traits of the protocol itself.
 impl<P: Protocol> Clone for Effect<P>
 where
     P::Event: Clone,

@@ -217,8 +217,8 @@ impl Membership {
         self.members.values().map(|member| member.expires).min()
     }
 
-    /// Applies a request at this instant, which must not be earlier than the previous one. Expired
-    /// leases end first.
+    /// Applies a request at this instant, which must not be earlier than that of the previous
+    /// request. Expired leases end first.
     pub fn apply(&mut self, now: Duration, request: Request) -> Answer {
         self.expire(now);
         match request {

@@ -10,8 +10,8 @@ use core::fmt;
 ///
 /// The same state, time and input always give the same effects in the same order. A protocol has no
 /// clock, no randomness, no threads and no IO: a driver feeds it inputs and executes its effects.
-/// The simulator, the checker and the runtime are three such drivers, so the code that is simulated
-/// and checked is the code that runs.
+/// The simulator, the checker and the runtime for real processes are three such drivers, so the
+/// code that is simulated and checked is the code that runs.
 ///
 /// A protocol without timers has the timer type [`Never`], and its match arm is empty:
 /// `Input::Timer(never) => match never {}`. A protocol that saves nothing has the durable state
@@ -75,9 +75,9 @@ pub enum Input<P: Protocol> {
     Timer(P::Timer),
     /// This many saves since `Start` are durable: the first ones, in order.
     Saved(u64),
-    /// The failure detector suspects this node.
+    /// The failure detector suspects this peer.
     Suspect(NodeId),
-    /// The failure detector trusts this node again, or reports a new incarnation of it.
+    /// The failure detector trusts this peer again, or reports a new incarnation of it.
     Trust(NodeId),
     /// The disk accepts no more writes. Pending saves wait, and none is lost.
     DiskFull,

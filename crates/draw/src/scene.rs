@@ -252,7 +252,7 @@ pub struct Omitted {
     pub quiet_steps: u64,
     /// Nodes of a large group that have no lane because they do nothing.
     pub idle_nodes: usize,
-    /// Lasting faults beyond the limit.
+    /// Lasting faults beyond the maximum number of bands.
     pub bands: u64,
     /// Messages between a node that is shown and one that is not.
     pub messages: u64,

@@ -35,7 +35,7 @@ pub const PANEL: Colour = colour("panel", "#f5f7fa", "#1c2128");
 pub const INK: Colour = colour("ink", "#1b2330", "#e8ecf2");
 /// Secondary text and lines.
 pub const FAINT: Colour = colour("faint", "#667085", "#98a2b3");
-/// Grid lines.
+/// Grid lines and other thin lines, which typography calls rules.
 pub const RULE: Colour = colour("rule", "#d9dfe8", "#343b46");
 /// Faults, losses and violations.
 pub const ALARM: Colour = colour("alarm", "#c8322b", "#ff7b72");

@@ -70,7 +70,8 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     let mut page = Page { layout: &layout, paint, text: String::new() };
     page.write_heading(scene);
     let mut lines = LineWriter::new(scene, &layout);
-    // The faults and views that began before the picture.
+    // The faults and views that began before the picture. A picture without items gets the line
+    // anyway, so that it shows the lanes.
     if let Some(opening_line) = lines.opening_line(items.is_empty()) {
         page.write_row(opening_line);
     }
@@ -148,6 +149,7 @@ impl Page<'_> {
         let mut line = String::new();
         for (index, (style, text)) in words::shorten(texts, room).iter().enumerate() {
             if index > 0 {
+                // Another text needs room for a separator and at least two columns.
                 if room < display_width(words::SEPARATOR) + 2 {
                     line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", room)));
                     break;

@@ -23,9 +23,11 @@ fn character_width(character: char) -> i32 {
     let index = (character as usize).checked_sub(' ' as usize);
     match (index.and_then(|index| ASCII_WIDTHS.get(index)), character) {
         (Some(width), _) => i32::from(*width),
+        // A narrow space.
         (None, '\u{202f}') => 20,
         (None, '·') => 32,
         (None, '⁰'..='⁹' | '¹' | '²' | '³' | '⁻') => 54,
+        // Combining marks.
         (None, '\u{300}'..='\u{36f}') => 0,
         // Most characters of other alphabets are about as wide as Latin ones; ideographs are
         // square.

@@ -203,9 +203,9 @@ where
         self.host.timers.next_expiry()
     }
 
-    /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
-    /// saves count as durable immediately, and this method first reports them to the node as
-    /// completed.
+    /// Ends a turn (the inputs since the previous call): writes the journal, then submits the saves
+    /// to the disk. Without a disk, all saves count as durable immediately, and this method first
+    /// reports them to the node as completed.
     ///
     /// If the method fails, the node must stop, and no message or event of the turn may leave the
     /// process.
@@ -271,6 +271,7 @@ where
     O: Recorder<P::Command, P::Event>,
 {
     fn carry_out(&mut self, effect: Effect<P>, out: &mut impl Outlet<P>) {
+        // The barrier has already enforced the `order` of the effects.
         match effect {
             Effect::Send { to, message, order: _ } => {
                 let number = self.reserve_numbers(1);

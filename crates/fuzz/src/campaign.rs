@@ -16,6 +16,7 @@ pub struct Campaign {
     rng: Rng,
     /// Inputs to mutate further.
     pool: Vec<Vec<u8>>,
+    /// The paths that inputs have taken through the target's parser.
     signatures: BTreeSet<PathSignature>,
     tried_inputs: u64,
 }

@@ -188,10 +188,11 @@ fn message_examples(entry: &Entry) -> Vec<Example> {
     kinds.into_iter().filter_map(encode_example).collect()
 }
 
-/// Returns one message of each kind that the nodes send after these commands.
+/// Returns one message of each kind that the nodes send after their commands; `commands_of` takes
+/// the index of a node.
 fn collect_kinds<C: 'static, E: 'static>(
     nodes: Vec<Erased<C, E>>,
-    commands: impl Fn(usize) -> Vec<C>,
+    commands_of: impl Fn(usize) -> Vec<C>,
 ) -> BTreeMap<&'static str, AnyMessage>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage, Timer = AnyTimer>,
@@ -202,7 +203,7 @@ where
         run.step(index, Input::Start { durable: Default::default(), incarnation: Incarnation(0) });
     }
     // Each node takes its first command, and its second one after all messages are delivered.
-    let mut commands: Vec<VecDeque<C>> = (0..run.nodes.len()).map(|index| commands(index).into()).collect();
+    let mut commands: Vec<VecDeque<C>> = (0..run.nodes.len()).map(|index| commands_of(index).into()).collect();
     for _ in 0..2 {
         for (index, queue) in commands.iter_mut().enumerate() {
             queue.pop_front().into_iter().for_each(|command| run.step(index, Input::Command(command)));

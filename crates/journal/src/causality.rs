@@ -111,7 +111,8 @@ impl<K: LogicalClock> Causality<K> {
     /// Records a sent message with its sender's clock.
     ///
     /// A retransmission keeps the clock of the first copy. Nothing is recorded for a payload that
-    /// the receiver's wrapper has delivered, even if the receiver has restarted since.
+    /// the receiver's wrapper has delivered (a link delivers payloads in the order of their ids),
+    /// even if the receiver has restarted since.
     fn record_send(&mut self, to: NodeId, id: MessageId, payload_id: Option<PayloadId>) {
         let from = id.sender;
         if payload_id
@@ -147,6 +148,7 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.tick(*node);
+                // A wrapped message without a payload, such as an acknowledgement, is only removed.
                 if let ObservedInput::Message { id, is_wrapped, .. } = input
                     && let Some(clock) = self.remove_copy(*id)
                     && !is_wrapped

@@ -11,12 +11,13 @@ use std::str::FromStr;
 /// A serializable value of the protocol: a message, a timer or a write.
 pub type Body<'a> = &'a dyn erased_serde::Serialize;
 
-/// Identifies one transmission by its sender and its number among all transmissions of that sender.
+/// Identifies one transmission by its sender and its number among the transmissions of that sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct MessageId {
     pub sender: NodeId,
-    /// Position among the sender's transmissions, counted from 1.
+    /// Position among the sender's transmissions in all its incarnations (in a live journal, in one
+    /// incarnation), counted from 1.
     pub number: u64,
 }
 

@@ -122,9 +122,10 @@ fn normalized_kind(kind: &str) -> &str {
 fn normalized(line: &str) -> String {
     let mut result = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some((object, named)) = NAMED_OBJECTS.iter().filter_map(|named| Some((rest.find(named.0)?, *named))).min()
-        && let Some(start) = rest[object..].find(named.1).map(|start| object + start + named.1.len())
+    while let Some((index, named)) = NAMED_OBJECTS.iter().filter_map(|named| Some((rest.find(named.0)?, *named))).min()
+        && let Some(start) = rest[index..].find(named.1).map(|offset| index + offset + named.1.len())
     {
+        // The text or kind begins at `start` and ends before the next quotation mark.
         let mut is_escaped = false;
         let length = rest[start..].find(|c| {
             let is_end = c == '"' && !is_escaped;
@@ -194,7 +195,7 @@ mod tests {
         for other in others {
             assert_ne!(normalized(&other), normalized(&line), "{other}");
         }
-        let without_any = r#"{"world":{"changed":"x"}}"#;
-        assert_eq!(normalized(without_any), without_any);
+        let without_names = r#"{"world":{"changed":"x"}}"#;
+        assert_eq!(normalized(without_names), without_names);
     }
 }

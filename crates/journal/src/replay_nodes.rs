@@ -22,6 +22,9 @@ pub enum Condition {
     Down,
 }
 
+/// The `needs_size` of [`Sent::new`]: a replay compares sizes with those in its journal.
+const NEEDS_SIZES: bool = true;
+
 /// A group of nodes that take given inputs, and an observer that sees the resulting moments.
 pub struct ReplayNodes<P: Recordable, M, O> {
     make_node: M,
@@ -188,6 +191,7 @@ where
             in_flight: &mut self.in_flight,
             observer: &mut self.observer,
         };
+        // Effects of earlier steps that waited for these saves come before those of this step.
         if confirms_saves {
             while let Some(effect) = sink.disk.release() {
                 sink.carry_out(effect);
@@ -197,8 +201,8 @@ where
         Ok(())
     }
 
-    /// Shows an input to the observer. The kind of a message comes from the message itself, not
-    /// from the given input.
+    /// Shows an input to the observer. The kind of a message comes from the message itself: a
+    /// journal may give a former name of the kind, and the checker gives none.
     fn observe_input(
         &mut self,
         time: Time,
@@ -316,12 +320,12 @@ where
         match effect {
             Effect::Send { to, message, .. } => {
                 let id = self.reserve_ids(1);
-                self.observe(ObservedEffect::Send { to, sent: Sent::new(id, &message, true) });
+                self.observe(ObservedEffect::Send { to, sent: Sent::new(id, &message, NEEDS_SIZES) });
                 self.in_flight.insert(id, (to, message, 1));
             }
             Effect::Multicast { to, message, .. } => {
                 let first = self.reserve_ids(to.others(self.node).count() as u64);
-                self.observe(ObservedEffect::Multicast { to: &to, sent: Sent::new(first, &message, true) });
+                self.observe(ObservedEffect::Multicast { to: &to, sent: Sent::new(first, &message, NEEDS_SIZES) });
                 self.in_flight.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
             }
             Effect::Save(write) => {

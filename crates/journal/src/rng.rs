@@ -14,9 +14,9 @@ pub enum Stream {
     Network = 1,
     /// When each timer fires within its span.
     Timers = 2,
-    /// Processing times, sync times, the delays of reports that a process has ended or restarted,
-    /// and how many of a node's unconfirmed saves survive the faults `crash NODE torn` and
-    /// `disk NODE fails`.
+    /// Processing times, durations of disk syncs, the delays of reports that a process has ended or
+    /// restarted, and how many of a node's unconfirmed saves survive the faults `crash NODE torn`
+    /// and `disk NODE fails`.
     Nodes = 3,
     /// Which client sends which request, and when.
     Workload = 4,
@@ -27,7 +27,7 @@ pub enum Stream {
     Membership = 6,
     /// The order of the nodes on a ring.
     RingOrder = 7,
-    /// The values that elections compare.
+    /// The random attributes by which elections rank nodes.
     Attributes = 8,
     /// The senders, receivers and times of multicasts.
     Multicasts = 9,

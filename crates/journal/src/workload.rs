@@ -13,8 +13,8 @@ pub trait Workload<C, E> {
     fn is_done(&self) -> bool;
 }
 
-/// Actions that clients have planned. A driver drains it after it has called `begin`, and after it
-/// has given the workload one or more notifications.
+/// Actions that clients have planned. A driver drains the plan after it has called `begin`, and
+/// after it has given the workload one or more notifications.
 pub struct Plan<C>(Vec<Planned<C>>);
 
 /// An action that a client has planned, with its time and its node.
@@ -96,7 +96,8 @@ pub enum ClientEvent<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// All requests were answered; then nothing was left to do, or the settling time ended.
+    /// All requests were answered. The run then continued until nothing was left to do, or for its
+    /// settling time.
     Done,
     /// A client still waits, but nothing more happens, except perhaps timers without effect.
     Stuck,

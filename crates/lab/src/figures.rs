@@ -83,7 +83,7 @@ impl Serialize for ListedCost {
     }
 }
 
-/// Formats a figure with at most two decimals; a dash if it is missing.
+/// Formats a whole figure without decimals and any other with two; a dash if it is missing.
 pub fn format_figure(value: Option<f64>) -> String {
     match value {
         None => "–".into(),

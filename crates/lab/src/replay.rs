@@ -135,7 +135,8 @@ fn read_dyn<F: FamilyLab, R: BufRead>(
 }
 
 /// The reason why the run of a journal that was read to its end cannot decide liveness properties;
-/// `None` if it can, or if the journal does not record how the run ended.
+/// `None` if it can, or if the journal does not record how the run ended. `inputs` is the number of
+/// inputs in the run, which is limited.
 pub fn cut_short_reason<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, inputs: u64) -> Option<String> {
     let ending = journal.ending()?;
     let stopped = || "the run was stopped before everything was done".to_owned();

@@ -29,7 +29,7 @@ impl Folder {
         if fs::read_dir(path).map_err(file_error)?.next().is_some() {
             return Err(LiveError::FolderNotEmpty(path.to_owned()));
         }
-        // Processes need absolute paths, wherever they are started.
+        // Processes may have other working directories, so they need an absolute path.
         path.canonicalize().map(Self::Kept).map_err(file_error)
     }
 

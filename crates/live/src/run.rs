@@ -37,8 +37,8 @@ pub struct LiveOutcome<F: FamilyLab> {
     pub unapplied_faults: usize,
     /// The nodes that were not up at the end, each in a phrase such as `node 2 is down`.
     pub node_problems: Vec<String>,
-    /// The path of the run's journal, if the journal or the folder was requested, or a property
-    /// fails.
+    /// The path of the run's journal, if the options ask to keep it or the folder of the run, or if
+    /// a property fails.
     pub journal: Option<PathBuf>,
     pub gathered: GatherReport,
     /// The measures and verdicts of the whole journal, including those on links and disks.
@@ -76,7 +76,7 @@ pub fn run<F: FamilyLab>(
         return Err(LiveError::TooManyNodes { nodes: spec.nodes, max: MAX_NODES });
     }
     let networks = if options.has_namespaces { Networks::Own } else { Networks::Shared };
-    let actions = schedule::schedule_actions(&spec.faults, spec.nodes, networks)?;
+    let fault_actions = schedule::schedule_actions(&spec.faults, spec.nodes, networks)?;
     // Time zero of the run lies in the future, when all processes should be ready; the stopwatch
     // starts now.
     let stopwatch = Clock::start();
@@ -84,19 +84,19 @@ pub fn run<F: FamilyLab>(
     let clock = Clock::with_origin(stopwatch.origin_nanos().saturating_add(startup_nanos));
     let folder = Folder::new(options.kept_folder.as_deref())?;
     let mut group = match start_group::<F>(spec, options, folder.path(), clock) {
-        // An interrupt takes precedence over errors of the processes.
+        // An interrupt takes precedence over errors, which it may have caused.
         _ if (options.is_interrupted)() => return Err(LiveError::Interrupted),
         group => group?,
     };
     group.wait_for_connections()?;
     group.begin_workload(|start, name| FaultJournal::begin(spec, (folder.path(), name), clock, start))?;
-    let mut runner = WorkloadRunner::new(spec, options, actions, on_event);
+    let mut runner = WorkloadRunner::new(spec, options, fault_actions, on_event);
     let ending = runner.run_workload(&mut group)?;
     let (unapplied_faults, is_interrupted) = (runner.faults.len(), (options.is_interrupted)());
     let (workload_time, node_problems) = (group.now().since(Time::ZERO), group.node_problems());
     let journals = group.stop_all(ending)?;
     let counts = group.counts;
-    // Dropping the group removes its processes and namespaces, before the journals are read.
+    // `wall_time` includes the removal of the namespaces by this drop, but not the judging.
     drop(group);
     let wall_time = stopwatch.now().since(Time::ZERO);
     let (judgement, journal) = match conclude::<F>(&journals, folder.path(), options) {
@@ -120,8 +120,9 @@ pub fn run<F: FamilyLab>(
     })
 }
 
-/// Gathers the journals into one and checks it. Returns where the journal is kept: at the requested
-/// path, in the kept folder or, if a property fails, in the system's folder for temporary files.
+/// Gathers the journals into one and checks it. Returns where this journal is kept: at the
+/// requested path, in the kept folder or, if a property fails, in the system's folder for temporary
+/// files. Returns `None` if it is not kept.
 fn conclude<F: FamilyLab>(
     journals: &[PathBuf],
     folder: &Path,
@@ -140,7 +141,7 @@ fn conclude<F: FamilyLab>(
     Ok((judgement, journal))
 }
 
-/// Keeps the journal of a failed run outside its folder, because the run cannot be repeated.
+/// Copies the journal out of the temporary folder, because the run cannot be repeated.
 fn keep_journal(journal: &Path) -> Result<PathBuf, JudgeError> {
     let write_error = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
     let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(write_error)?;
@@ -229,12 +230,12 @@ impl<'a, F: FamilyLab> WorkloadRunner<'a, F> {
     pub(crate) fn new(
         spec: &Spec<F>,
         options: &Options<'a>,
-        actions: Vec<(Duration, Action)>,
+        fault_actions: Vec<(Duration, Action)>,
         on_event: &'a mut dyn FnMut(Time, NodeId, &F::Event),
     ) -> Self {
         let limits = F::limits(spec);
         let mut faults = TimedQueue::new();
-        for (at, action) in actions {
+        for (at, action) in fault_actions {
             faults.insert(Time::ZERO + at, action);
         }
         Self {
@@ -277,7 +278,7 @@ impl<'a, F: FamilyLab> WorkloadRunner<'a, F> {
             if (self.is_interrupted)() || self.time_limit.is_some_and(|limit| now > limit) {
                 return Ok(Ending::Stopped);
             }
-            // The clients may be waiting for the pending command or fault.
+            // A pending command or fault may let waiting clients continue, so they are not stuck.
             if !self.planned.is_empty() || !self.faults.is_empty() || !group.is_settled() {
                 last_activity = now;
             }
@@ -304,7 +305,7 @@ impl<'a, F: FamilyLab> WorkloadRunner<'a, F> {
         self.queue_plans(group);
     }
 
-    /// Queues what the clients planned. "This incarnation" of a node is the one at this time.
+    /// Queues what the clients planned. `CommandThisIncarnation` means the node's incarnation now.
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, action: planned_action } in self.plan.drain() {
             let action = match planned_action {

@@ -89,6 +89,7 @@ impl FromStr for KillFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
         let (subject, TimeRange { at, duration }) = split_times(text, KILL_EXAMPLE)?;
+        // `unsynced` says what a simulated disk loses; real disks decide it themselves.
         let fault = Fault::Crash { node: parse_node(subject, KILL_EXAMPLE)?, unsynced: UnsyncedSaves::Lost };
         Ok(Self(TimedFault { at, fault, duration }))
     }
@@ -132,10 +133,11 @@ impl fmt::Display for Times<'_> {
     }
 }
 
-/// The start or the end of a fault, as an action of the group.
+/// What is done to the processes or networks of the group when a fault begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Kill(NodeId),
+    /// Starts a killed node again.
     Start(NodeId),
     Pause(NodeId),
     Resume(NodeId),

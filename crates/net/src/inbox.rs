@@ -45,7 +45,8 @@ impl Inbox {
     }
 
     /// Queues a batch for the node. Waits while the queue is full; meanwhile the caller reads
-    /// nothing from the peer. Returns `false` if the node has stopped.
+    /// nothing from the peer, so that time does not count as the peer's silence. Returns `false` if
+    /// the node has stopped.
     pub(crate) async fn queue_batch(
         &self,
         link: &Arc<LinkHandle>,

@@ -22,7 +22,7 @@ pub struct Settings {
     pub overflow: OverflowPolicy,
     /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the
     /// address where the peer listened, and `Input::Trust` when the peer is reachable again or has
-    /// restarted unnoticed. A peer that is merely silent is never suspected.
+    /// restarted before a connection was refused. A merely silent peer is never suspected.
     pub reports_crashes: bool,
     pub limits: Limits,
 }

@@ -143,6 +143,7 @@
 //!             duplicate: "0".parse()?,
 //!             is_fifo: false,
 //!         },
+//!         // Steps of nodes and syncs of disks take no time.
 //!         processing: "fixed:0ms".parse()?,
 //!         sync: "fixed:0ms".parse()?,
 //!     };

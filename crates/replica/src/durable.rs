@@ -62,7 +62,7 @@ pub enum Write {
     /// The incarnation with which a replica without a log waits for its admission.
     #[serde(rename = "born")]
     JoiningIncarnation(Incarnation),
-    /// A vote or a commit index.
+    /// A ballot, which replaces the old one.
     Ballot(Ballot),
     /// Entries, which replace all kept entries from the index of the first new one on.
     Entries(Vec<Entry>),

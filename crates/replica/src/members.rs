@@ -44,7 +44,7 @@ pub struct Configuration {
     pub incoming: Members,
     /// The old voters during a joint change. Until it ends, a majority of them must agree too.
     pub outgoing: BTreeSet<NodeId>,
-    /// Old voters that become learners.
+    /// Old voters that become learners when the joint change ends.
     pub demoted: BTreeSet<NodeId>,
     /// Whether raft ends the joint change by itself.
     pub auto_leave: bool,
@@ -61,7 +61,7 @@ impl Configuration {
         !self.outgoing.is_empty()
     }
 
-    /// Whether a node is a member, old or new.
+    /// Whether a node is a current or new member, or an old voter during a joint change.
     pub fn contains(&self, node: NodeId) -> bool {
         let Members { voters, learners } = &self.incoming;
         [voters, learners, &self.outgoing].iter().any(|set| set.contains(&node))

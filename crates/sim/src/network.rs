@@ -120,7 +120,7 @@ impl Network {
         self.cache.clear();
     }
 
-    /// Ends the effect of one fault on the network. Returns whether it was still in effect.
+    /// Ends the effect of one fault. Returns `false` if it had none, as after `end_all_cuts`.
     pub(crate) fn end_fault(&mut self, fault_serial: u64) -> bool {
         let count_before = self.cuts.len() + self.changed_links.len();
         self.cache.clear();

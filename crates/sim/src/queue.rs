@@ -98,6 +98,7 @@ impl<T> Queue<T> {
             self.front.insert(index, (key, entry));
             return;
         }
+        // Only entries with `min_key` go to `front` again; the others go to slots.
         self.front_end = self.min_key;
         for (key, entry) in std::mem::take(&mut self.front) {
             self.push(key, entry);
@@ -130,6 +131,7 @@ impl<T> Queue<T> {
             self.occupied_levels &= !(1 << level);
         }
         let shift = level * DIGIT_BITS;
+        // The highest level has no higher digits, and shifts by 64 bits yield `None`.
         let higher_digits =
             self.min_key.checked_shr(shift + DIGIT_BITS).unwrap_or(0).checked_shl(shift + DIGIT_BITS).unwrap_or(0);
         let slot_start = higher_digits | (u64::from(digit) << shift);

@@ -104,7 +104,8 @@ impl StoreError {
         matches!(self, Self::Full { .. })
     }
 
-    /// The error without advice to the operator, for a later error that quotes it.
+    /// The error for a later error that quotes it: of a failed operation on the disk, without the
+    /// advice to the operator, because the later error has its own.
     pub(crate) fn cause_without_advice(&self) -> String {
         match self {
             Self::Io { action, path, source } => format!("cannot {action} {}: {source}", path.display()),

@@ -9,16 +9,17 @@
 //! the frame's offset in the file, which the frame does not contain. So a copy of a frame is valid
 //! nowhere else, not even inside a payload.
 //!
-//! A sector that was never written reads as zeros. To make every sector of a written frame
-//! non-zero, a frame begins with a mark, ends with a mark, and has a mark after every
-//! [`CHUNK_BYTES`] bytes of payload. The stored length is that of the payload with the marks in it.
+//! A sector that was never written reads as zeros, by which a torn frame is recognized. To make
+//! every sector of a written frame non-zero, a frame begins with a mark, ends with a mark, and has
+//! a mark after every [`CHUNK_BYTES`] bytes of payload. The stored length is that of the payload
+//! with the marks in it.
 
 /// The unit that a disk writes atomically.
 pub(crate) const SECTOR_BYTES: usize = 512;
 pub(crate) const HEADER_BYTES: usize = 21;
 const TRAILER_BYTES: usize = 5;
-/// Number of payload bytes between two marks: so few that every full sector of payload contains two
-/// marks.
+/// Number of payload bytes between two marks: so few that marks are less than a sector apart, even
+/// with the header or the checksum between them.
 const CHUNK_BYTES: usize = 255;
 
 const BEGIN_MARK: u8 = 0xB7;

@@ -87,7 +87,8 @@ fn damage_error(path: &Path, damage: Damage) -> StoreError {
     StoreError::Damaged { path: path.into(), offset: offset as u64, frame: number.map(|number| number.0), problem }
 }
 
-/// The checkpoint with all later writes applied, and the number of those writes.
+/// The checkpoint, which is the first frame, with all later writes applied, and the number of those
+/// writes.
 fn replay_frames<D: Storable>(path: &Path, bytes: &[u8], frames: &[FrameBounds]) -> Result<(D, u64), StoreError> {
     let mut contents = D::default();
     let mut count = 0;

@@ -105,7 +105,7 @@ fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::scan;
-    use crate::frame::{FrameNumber, Salt, encode};
+    use crate::frame::{FrameNumber, SECTOR_BYTES, Salt, encode};
 
     const SALT: Salt = Salt(3);
 
@@ -141,9 +141,10 @@ mod tests {
     fn a_last_frame_with_an_unwritten_sector_is_torn() {
         for first_length in 0..600 {
             let (complete, last) = segment([first_length, 1_500]);
-            for sector in last / 512..=(complete.len() - 1) / 512 {
+            for sector in last / SECTOR_BYTES..=(complete.len() - 1) / SECTOR_BYTES {
                 let mut torn = complete.clone();
-                let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(complete.len()));
+                let begin = (sector * SECTOR_BYTES).max(last);
+                let end = ((sector + 1) * SECTOR_BYTES).min(complete.len());
                 torn[begin..end].fill(0);
                 // A frame that lacks only its end mark is valid: the checksum covers all bytes
                 // before the mark.
@@ -156,7 +157,8 @@ mod tests {
     #[test]
     fn a_changed_byte_is_damage_in_the_last_frame_and_in_every_other() {
         let (complete, last) = segment([700, 700]);
-        // The frame of the empty checkpoint has 26 bytes: a header of 21 and a trailer of 5.
+        // No checksum covers end marks. The frame of the empty checkpoint has 26 bytes: a header of
+        // 21 and a trailer of 5.
         let end_marks = [25, last - 1, complete.len() - 1];
         for offset in (0..complete.len()).filter(|offset| !end_marks.contains(offset)) {
             // The last mask makes the byte zero.
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn an_invalid_frame_before_complete_ones_is_damage_even_if_it_looks_torn() {
         let (mut bytes, last) = segment([2_000, 40]);
-        bytes[512..1_024].fill(0);
+        bytes[SECTOR_BYTES..2 * SECTOR_BYTES].fill(0);
         let error = scan(SALT, &bytes, 0).unwrap_err();
         assert_eq!(error.number, Some(FrameNumber(1)));
         assert!(error.offset < last);

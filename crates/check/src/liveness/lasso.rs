@@ -138,8 +138,9 @@ struct Visit {
 }
 
 /// Returns the shortest path inside a component whose last edge is a goal; `None` if there is none.
-/// `is_goal` receives an edge's source, its index there and its target. Among shortest paths the
-/// search prefers smaller edge indexes, compared from the start. A path has at least one step.
+/// `is_goal` receives an edge's source, its index among the source's edges, and its target. Among
+/// shortest paths the search prefers smaller edge indexes, compared from the start. A path has at
+/// least one step.
 fn shortest_path(
     graph: &Graph,
     component: &[u32],

@@ -327,15 +327,15 @@ fn has_fair_run_by_force(graph: &Graph, component: &[u32], fairness: &FairnessTa
         let distances = distances(graph, |state| set.contains(&state));
         let is_strongly_connected =
             set.iter().all(|a| set.iter().all(|b| distances[*a as usize][*b as usize].is_some()));
-        let met = |obligation: &u64| {
+        let is_met = |obligation: &u64| {
             fairness.meets.iter().any(|(source, edge, met)| {
                 met == obligation && set.contains(source) && set.contains(&graph.edges(*source)[*edge])
             })
         };
-        let always_due =
+        let is_always_due =
             |obligation: &u64| set.iter().all(|state| fairness.due_obligations(*state).contains(obligation));
         // `draw_graph` uses the obligations 0 to 3.
-        is_strongly_connected && (0..4).filter(always_due).all(|obligation| met(&obligation))
+        is_strongly_connected && (0..4).filter(is_always_due).all(|obligation| is_met(&obligation))
     })
 }
 

@@ -140,7 +140,8 @@ impl From<ThemeArg> for Theme {
     }
 }
 
-/// Parses an instant as traces show it. A run may have steps before 0, so it can be negative.
+/// Parses an instant as traces show it. It can be negative: a journal may say which instant is
+/// shown as 0, and have steps before it.
 fn parse_instant(text: &str) -> Result<Offset, String> {
     text.parse().map_err(|error: SettingError| match error {
         SettingError::NotA { .. } => {

@@ -62,7 +62,7 @@ pub(crate) enum MethodArg {
     Draws,
 }
 
-/// Largest group that is simulated with nodes by default.
+/// Largest group that is simulated with nodes by default; draws are faster.
 const DEFAULT_MAX_NODES: u64 = 100;
 
 /// Largest group that can be simulated with nodes.

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(error) = write_error {
         return Err(error.into());
     }
-    writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(Mutex::ROLES))))?;
+    writeln!(out, "{}\n", paint::dim(&format!("{no_time:>10}  {}", trace::legend(Mutex::ROLES), no_time = "")))?;
     let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
     report::print_figures(&RunResults { spec: &spec, messages, summary, verdicts }, &mut out)?;
     writeln!(

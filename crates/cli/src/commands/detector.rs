@@ -29,17 +29,19 @@ struct DetectorReport<'a> {
     detectors: &'a [DetectorRow],
 }
 
-/// One detector with its quality. A mean or a rate is null if the run has no data for it.
+/// One detector with its quality. A mistake is a suspicion of a node that is up. A mean or a rate
+/// is null if the run has no data for it.
 #[derive(Serialize)]
 struct DetectorRow {
     detector: &'static str,
     /// Timeout of a detector with a fixed timeout.
     silence_ns: Option<u64>,
-    /// Suspicion level of an accrual detector.
+    /// Level of φ at which an accrual detector suspects.
     threshold: Option<f64>,
     detection_mean_ns: Option<u64>,
     mistakes_per_node_hour: Option<f64>,
     mistake_mean_ns: Option<u64>,
+    /// Share of the time in which a node trusts another while both are up.
     accuracy: Option<f64>,
     #[serde(flatten)]
     quality: Quality,

@@ -84,7 +84,7 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
         if is_plain { trace_example(&spec, trace::unpainted)? } else { trace_example(&spec, paint::trace_text)? };
     if !args.json {
         let heading = trace::heading(spec.nodes);
-        let legend = format!("{:>10}  {}", "", trace::legend(F::ROLES));
+        let legend = format!("{no_time:>10}  {}", trace::legend(F::ROLES), no_time = "");
         let [heading, legend] = [heading, legend].map(|line| if is_plain { line } else { paint::dim(&line) });
         lines.insert(0, heading);
         lines.push(legend);
@@ -164,6 +164,7 @@ fn print_text(
     let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
     for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "\n{}", paint::bold(title))?;
+        // The ids, at least as wide as `RA-2`, and two spaces.
         let id_width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or_default().max(4) + 2;
         for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));

@@ -197,6 +197,7 @@ fn render_page(algorithms: &[GalleryPicture], scenes: &[GalleryPicture]) -> Stri
         "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them.\n\
          See [how to read the pictures](pictures.md).\n",
     );
+    let indent = 0;
     for (title, pictures) in [("Algorithms", algorithms), ("Scenes", scenes)] {
         let _ = write!(page, "\n## {title}\n");
         for picture in pictures {
@@ -204,7 +205,7 @@ fn render_page(algorithms: &[GalleryPicture], scenes: &[GalleryPicture]) -> Stri
             let _ = write!(
                 page,
                 "\n### {title}\n\n{}\n\n![{name}]({FOLDER}/{})\n\n",
-                wrap_text(description, 0),
+                wrap_text(description, indent),
                 picture.svg_name()
             );
             let _ = write!(page, "```sh\n{}\n```\n", picture.command());
@@ -238,8 +239,8 @@ mod tests {
     /// Returns the files of a folder with their contents.
     fn files_of(folder: &Path) -> Vec<(String, String)> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let file = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut files: Vec<_> = paths.map(|path| (file(&path), fs::read_to_string(&path).unwrap())).collect();
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut files: Vec<_> = paths.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect();
         files.sort();
         files
     }

@@ -120,6 +120,7 @@ impl<F: FamilyLab> Process<'_, F> {
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
         match &self.args.trace {
+            // The recorder `()` records nothing.
             None => self.drive(opened, security, clock, reports, ()),
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
@@ -329,7 +330,7 @@ fn start_error(error: io::Error) -> anyhow::Error {
 /// above all earlier incarnations unless the clock was set back.
 fn incarnation_from_clock() -> Incarnation {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    // No real clock reaches the time at which the fallback would be used.
+    // The fallback is any large number: no real clock reaches a time at which it would be used.
     Incarnation(u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX >> 20))
 }
 

@@ -46,6 +46,7 @@ struct PropertyRow {
     holds: Option<bool>,
     /// Number of seeds with which the property held or happened.
     seeds: u64,
+    /// Number of seeds that leave the property undecided.
     #[serde(skip_serializing_if = "is_zero")]
     undecided: u64,
 }
@@ -57,6 +58,7 @@ struct FirstFailure {
     text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     broken_assumptions: Vec<&'static str>,
+    /// The command that repeats the run.
     replay: String,
 }
 
@@ -93,6 +95,7 @@ fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<CommandOutcome> {
     })?;
     bar.finish_and_clear();
     let seconds = started.elapsed().as_secs_f64();
+    // The sweep keeps no steps, so the run is repeated to print or draw them.
     let failure = match &summary.first_failure {
         Some((seed, _)) if !args.json || args.picture.is_wanted() => {
             Some(repeat_failed_run(with_seed(&sweep.spec, *seed), &args.picture)?)

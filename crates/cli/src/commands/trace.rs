@@ -67,10 +67,12 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
         }
         (None, true) => {
             let summary = summarise::<F, _>(&mut journal).map_err(invalid)?;
+            // Without a replay nothing is known about whether the nodes behave as recorded.
+            let (identical, remark) = (None, "");
             if args.json {
-                report::print_json(&JournalReport::new(&summary, None))?;
+                report::print_json(&JournalReport::new(&summary, identical))?;
             } else {
-                report::print_journal(&summary, "")?;
+                report::print_journal(&summary, remark)?;
             }
             Ok(CommandOutcome::from_verdicts(&summary.verdicts))
         }
@@ -145,6 +147,7 @@ fn for_each_line<F: FamilyLab>(
     let mut observer = (ClockObserver::new(nodes), lines);
     while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
         let (clocks, trace) = &mut observer;
+        // A line of the journal gives at most one line of the trace, which `finish` emits.
         trace.finish();
         if let Some(line) = last_line.borrow_mut().take() {
             let rendered = trace::render(&line, paint::trace_text);

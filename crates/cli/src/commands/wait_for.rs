@@ -51,7 +51,8 @@ fn read_graph(args: &WaitForArgs) -> anyhow::Result<Situation> {
     Situation::parse(&bytes).map_err(|error| anyhow!("in {source}: {error}"))
 }
 
-/// Reads the whole input, but at most one byte more than is allowed.
+/// Reads the whole input, but at most one byte more than is allowed, by which the parser sees that
+/// it is too long.
 fn read_bytes(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;

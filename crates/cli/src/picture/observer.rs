@@ -100,7 +100,7 @@ impl<F: FamilyLab> PropertyJudge<F> {
         let verdicts = self.properties.verdicts().into_iter().filter(|verdict| is_judged(verdict.kind));
         let to_violation = |verdict: Verdict| {
             let violation = verdict.violation?;
-            // The header is the first line of the journal.
+            // A violation counts lines without the header, which is the first line of the journal.
             let (time, line) = (violation.time, violation.line.saturating_add(1));
             Some(Violation { time, line, text: format!("{} fails", verdict.name) })
         };
@@ -126,7 +126,7 @@ fn ensure_window_overlaps_run(args: &PictureArgs, header: &Header, (first, last)
     Ok(())
 }
 
-/// The pictures of a run, before they are written.
+/// The pictures of a run, before the diagrams are written.
 pub(crate) struct UnwrittenPictures {
     /// Data of the diagram, if the options ask for one.
     pub(crate) drawing: Option<Drawing>,
@@ -262,13 +262,13 @@ fn build_scene_erased<F: FamilyLab>(
 /// Returns the heading of a picture and the entries of its legend.
 fn build_heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
     let profile = find_entry(&header.algorithm)?.profile();
-    // Notes may also name rules of the wrappers around the algorithm, and a faulty variant may use
-    // the rules of the correct algorithm.
-    let family = quorate_lab::registry::all()
+    // Notes may also name rules of the wrappers around the algorithm, and a fixture may use those
+    // of the correct algorithm, which is of the same family.
+    let family_abouts = quorate_lab::registry::all()
         .iter()
         .filter(|entry| entry.family() == F::FAMILY)
         .map(|entry| entry.profile().about());
-    let abouts = [profile.about(), about_reliable(), about_viewed(), about_watched()].into_iter().chain(family);
+    let abouts = [profile.about(), about_reliable(), about_viewed(), about_watched()].into_iter().chain(family_abouts);
     let mut rules: Vec<(String, String)> = Vec::new();
     for rule in abouts.flat_map(|about| about.rules) {
         if rules.iter().all(|(known, _)| *known != rule.id) {

@@ -24,7 +24,7 @@ fn agreement_on_a_leader_needs_no_bound_on_delays() {
 }
 
 #[test]
-fn the_attacks_are_at_most_max_minus_min_apart() {
+fn the_attacks_are_at_most_max_minus_min_delay_apart() {
     expect![[r#"
         armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
@@ -68,6 +68,7 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
     .assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").exits(1));
     run("check armies --delay 2ms..5ms --within 3ms").exits(0);
     run("check armies --delay 4ms..4ms --within 0ms").exits(0);
+    // Clocks that drift apart allow a larger distance. Without --within it is the bound.
     run("check armies --delay 4ms..4ms --drift 1000ppm --within 0ms").exits(1);
     run("check armies --delay 4ms..4ms --drift 1000ppm").exits(0);
 }

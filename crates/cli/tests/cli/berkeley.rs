@@ -43,8 +43,8 @@ fn json_has_milestones_rounds_and_samples() {
             && spread_ns("first-round", Some(5)) <= uncertainty_ns
             && spread_ns("first-round", Some(4)) <= uncertainty_ns
     );
-    // In 20 s there is a round every second, except during the two elections, with up to 10 samples
-    // per round.
+    // In 20 s there is a round every second, except during the two elections, and the spread is
+    // sampled up to 10 times between two rounds.
     assert!(report["rounds"].as_array().is_some_and(|rounds| rounds.len() > 15));
     assert!(report["samples"].as_array().is_some_and(|samples| samples.len() > 100));
     assert_eq!((&report["scenario"], &report["nodes"]), (&"berkeley".into(), &5.into()));

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
+/// All commands except [`LIVE_SUBCOMMANDS`].
 const SUBCOMMANDS: [&str; 17] = [
     "demo",
     "list",
@@ -194,6 +195,7 @@ fn a_reader_may_close_the_output_early() {
     ] {
         let mut child =
             quorate(Path::new(".")).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The buffer is small, so that most of the output is unread when the pipe closes.
         let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line).unwrap();

@@ -88,6 +88,7 @@ fn invalid_options_are_reported() {
 fn the_page_matches_the_commands() {
     let page = std::fs::read_to_string(PAGE).expect("the page");
     let lines: Vec<_> = page.lines().filter(|line| line.starts_with("quorate sim ")).collect();
+    // The curve, an election without a detector, and one whose detector suspects live nodes.
     let [curve, incomplete, inaccurate] = lines[..] else { panic!("{lines:?}") };
     let folder = tempfile::tempdir().expect("a folder");
     run_in(folder.path(), &format!("{curve} --for 1m --crashes 2")).exits(0);
@@ -97,6 +98,7 @@ fn the_page_matches_the_commands() {
         let report = run(&format!("{} --json", incomplete.replace("none", detector))).json(0);
         assert_eq!(report["election"]["leader"], 4, "{report}");
     }
+    // Each wrong suspicion starts another election, so the run never ends by itself.
     let report = run(&format!("{inaccurate} --json")).json(3);
     assert!(report["election"]["rounds"].as_u64().is_some_and(|rounds| rounds > 1_000), "{report}");
     let report = run(&format!("{} --json", inaccurate.replace("--silence 20ms", "--silence 25ms"))).json(0);

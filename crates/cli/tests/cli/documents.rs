@@ -51,8 +51,8 @@ fn every_command_of_the_page_on_multicasts_runs() {
     let lines: Vec<_> = shell_lines("docs/multicast.md").filter(|line| line.starts_with("quorate ")).collect();
     assert!(lines.len() >= 15, "the page shows only {} commands", lines.len());
     for line in lines {
-        let here = line.replace("docs/scenarios", &scripts.join("scenarios").to_string_lossy());
-        run_in(folder.path(), &here).exits(0);
+        let line_with_paths = line.replace("docs/scenarios", &scripts.join("scenarios").to_string_lossy());
+        run_in(folder.path(), &line_with_paths).exits(0);
     }
 }
 
@@ -64,8 +64,8 @@ fn every_command_of_the_page_on_models_runs() {
     let lines: Vec<_> = shell_lines("docs/models.md").filter(|line| line.starts_with("quorate ")).collect();
     assert!(lines.len() >= 10, "the page shows only {} commands", lines.len());
     for line in lines {
-        let is_exceeded = line.contains("--within");
-        run_in(folder.path(), &line).exits(i32::from(is_exceeded));
+        let is_bound_exceeded = line.contains("--within");
+        run_in(folder.path(), &line).exits(i32::from(is_bound_exceeded));
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/models.md")).expect("the page");
     let printed = run("check armies --within 1h").exits(1);
@@ -76,7 +76,7 @@ fn every_command_of_the_page_on_models_runs() {
 #[test]
 fn the_readme_and_the_tour_state_correct_exit_codes() {
     let code_of = |file: &str, part: &str| {
-        // Commands `sim` and `sweep`; a `check` may have the same options.
+        // Finds `sim` and `sweep`, but no `check`, which may have the same options.
         let mut lines = shell_lines(file).filter(|line| line.starts_with("quorate s"));
         let line = lines.find(|line| line.contains(part)).unwrap_or_else(|| panic!("no '{part}' in {file}"));
         run(&line).code

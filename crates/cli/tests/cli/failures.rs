@@ -25,6 +25,7 @@ fn the_table_in_the_documents_is_current_for_some_algorithms() {
             rows.flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
         };
         let printed = run(&format!("compare mutex --failures --algorithms {name}")).exits(0);
+        // For each of the two kinds of failure, the number of nodes and at least three results.
         assert!(cells(&printed).len() >= 8, "{printed}");
         assert_eq!(cells(&page), cells(&printed), "docs/failures.md is not current; ./fix golden writes it");
     }

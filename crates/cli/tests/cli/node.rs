@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+/// How long a test waits for a line or a connection.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running node.
@@ -92,6 +93,7 @@ impl Drop for Node {
 }
 
 /// Starts a group of nodes, sends each the addresses of all, and waits until all have started.
+/// `words` returns the algorithm and the options of the node with this id.
 fn start_group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> Vec<Node> {
     let mut nodes: Vec<_> = (1..=count)
         .map(|id| Node::start(folder, &format!("node {} --id {id} --nodes {count}", words(id)), "127.0.0.1:0"))
@@ -103,8 +105,8 @@ fn start_group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> 
 }
 
 fn format_addresses(nodes: &[Node]) -> String {
-    let one = |(index, node): (usize, &Node)| format!("{}={}", index + 1, node.address);
-    nodes.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
+    let numbered_address = |(index, node): (usize, &Node)| format!("{}={}", index + 1, node.address);
+    nodes.iter().enumerate().map(numbered_address).collect::<Vec<_>>().join(",")
 }
 
 #[test]
@@ -166,6 +168,7 @@ fn a_node_does_not_block_on_unread_output() {
         .unwrap();
     let mut input = unread_node.stdin.take().unwrap();
     writeln!(input, "{}", format_addresses(&nodes)).unwrap();
+    // The answers are longer than the pipe holds.
     (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
     // Requests to the earlier incarnation of node 1 are lost, so wait for the new connection.
     nodes[1].wait_for_connections(2);
@@ -200,6 +203,7 @@ fn a_killed_replica_recovers_its_state() {
     let line = format!("node replica --data data-{0} --id {0} --nodes 3", leader + 1);
     nodes[leader] = Node::start(folder.path(), &line, &address);
     nodes[leader].send(&addresses);
+    // The killed process was incarnation 0.
     assert_eq!(nodes[leader].wait_for("started")["started"]["incarnation"], 1);
     // Repeat the read until there is a leader.
     loop {

@@ -24,8 +24,8 @@ pub(crate) fn run(line: &str) -> Run {
 /// Returns the algorithms of all families, without demonstrations such as `local`.
 pub(crate) fn algorithms() -> Vec<String> {
     let listed = run("list --json").json(0);
-    let families = listed.as_array().unwrap().iter().filter(|entry| entry["family"].is_string());
-    families.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+    let of_families = listed.as_array().unwrap().iter().filter(|entry| entry["family"].is_string());
+    of_families.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Runs a command line in a folder.

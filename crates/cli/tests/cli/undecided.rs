@@ -30,9 +30,9 @@ fn a_stopped_run_leaves_eventual_properties_undecided() {
             "{line}: {reason}"
         );
         // Safety properties are still judged.
-        let judged = report["properties"].as_array().unwrap().iter();
-        let always: Vec<_> = judged.filter(|other| other["kind"] == "always").collect();
-        assert!(!always.is_empty() && always.iter().all(|other| other["holds"] == true), "{line}: {report}");
+        let properties = report["properties"].as_array().unwrap().iter();
+        let always: Vec<_> = properties.filter(|property| property["kind"] == "always").collect();
+        assert!(!always.is_empty() && always.iter().all(|property| property["holds"] == true), "{line}: {report}");
         let printed = run(&format!("sim {line}")).exits(3);
         assert!(printed.contains(&format!("undecided: {reason}")), "{line}: {printed}");
         assert!(printed.contains(&format!("stopped at {limit}, its limit")), "{line}: {printed}");

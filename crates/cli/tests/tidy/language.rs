@@ -4,7 +4,7 @@
 
 use super::{File, Findings, documentation, files};
 
-const PROSE_COLUMNS: usize = 100;
+const MAX_PROSE_COLUMNS: usize = 100;
 
 /// Words that hide the actor or belong to an abandoned vocabulary. They are matched against each
 /// word of comments, strings and identifiers, so `PuppetShow` and `puppet_show` both match
@@ -34,13 +34,13 @@ fn prose_is_wrapped() {
     for file in files_with_prose() {
         for (number, line) in prose(&file) {
             let columns = line.chars().count();
-            if columns > PROSE_COLUMNS && can_be_broken(line) {
+            if columns > MAX_PROSE_COLUMNS && can_be_broken(line) {
                 findings.add(&file.path, number, format_args!("has {columns} columns"));
             }
         }
     }
     findings.assert_empty(
-        &format!("prose in comments and Markdown has at most {PROSE_COLUMNS} columns"),
+        &format!("prose in comments and Markdown has at most {MAX_PROSE_COLUMNS} columns"),
         "Break the line at a space. Tables, code blocks and single long words are exempt.",
     );
 }

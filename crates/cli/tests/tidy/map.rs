@@ -73,6 +73,7 @@ fn every_dependency_between_crates_is_allowed() {
     );
 }
 
+/// The table already forbids it; this test also fails if someone changes the table.
 #[test]
 fn the_network_does_not_depend_on_the_simulator() {
     let manifests = read_manifests();
@@ -121,6 +122,7 @@ fn parse_rows(page: &str) -> Vec<CrateRow> {
     rows
 }
 
+/// Returns the manifest of each crate by the crate's folder.
 fn read_manifests() -> BTreeMap<String, File> {
     let with_folder = |file: File| Some((file.path.strip_suffix("/Cargo.toml")?.to_owned(), file));
     files().into_iter().filter_map(with_folder).collect()

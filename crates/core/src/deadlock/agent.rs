@@ -97,6 +97,7 @@ impl FromStr for Agent {
         };
         let numbers = text.get(1..).unwrap_or_default();
         let (site, number) = numbers.split_once('.').unwrap_or((numbers, "0"));
+        // `parse` would also accept a plus sign.
         let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(site) || !is_number(number) {
             return Err(ParseAgentError);

@@ -1,4 +1,4 @@
-//! The configuration of a host and its detector, which is the same at all sites.
+//! The configuration of a host (which manages a site's waiting processes) and its detector.
 
 use super::{Agent, Policy};
 use crate::node::NodeId;

@@ -62,7 +62,7 @@ pub const FACTS: Facts = Facts {
     },
     waiting: Waiting::ForAny,
     links: Links::Fifo,
-    // e waits between sites.
+    // e is the number of waits between sites.
     formula: "≤ 2e",
     max_messages_per_wait: Some(2),
     cost_kinds: &["query", "reply"],
@@ -325,6 +325,7 @@ impl QueryReply {
         }
     }
 
+    /// Performs the actions of the resolution, and starts the checks that it asks for.
     fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
         for agent in perform(actions, Message::Resolver, out) {
             self.start_check(agent, out);

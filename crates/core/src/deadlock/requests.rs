@@ -162,10 +162,10 @@ impl<D: Detector> Requests<D> {
 
     fn find_refusal(&self, agent: Agent, need: &Need<Agent>) -> Option<Refusal> {
         let awaited = need.awaited();
-        let is_repeated = |(index, agent): (usize, &Agent)| awaited.iter().take(index).any(|other| other == agent);
+        let is_repeated = |(index, to): (usize, &Agent)| awaited.iter().take(index).any(|earlier| earlier == to);
         if awaited.is_empty()
             || awaited.contains(&agent)
-            || !awaited.iter().all(|agent| self.exists(*agent))
+            || !awaited.iter().all(|to| self.exists(*to))
             || awaited.iter().enumerate().any(is_repeated)
         {
             return Some(Refusal::InvalidNeed);
@@ -173,8 +173,8 @@ impl<D: Detector> Requests<D> {
         (!self.detector.supports(need)).then_some(Refusal::OtherModel)
     }
 
-    /// RQ-1. Informs the detector after the requests are sent, so that the detector's messages
-    /// arrive after them.
+    /// RQ-1. Informs the detector after the requests are sent, so that on FIFO links the detector's
+    /// messages arrive after them.
     fn ask(&mut self, now: Time, agent: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
         let Some(process) = self.processes.get_mut(usize::from(agent.number)) else { return };
         process.latest_wait = process.latest_wait.next();
@@ -334,8 +334,8 @@ impl<D: Detector> Protocol for Requests<D> {
             Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message } => self.on_message(now, from, message, out),
             Input::Timer(timer) => self.step_detector(now, Input::Timer(timer), out),
-            // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
-            // group.
+            // As in textbooks, the host saves nothing, uses no failure detector, and runs in a
+            // fixed group.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)

@@ -56,7 +56,7 @@ pub enum ResolverMessage {
     /// To the victim's site: the victim must abort.
     #[cfg_attr(feature = "serde", serde(rename = "doom"))]
     Abort(Report),
-    /// To the resolver: the victim has aborted.
+    /// To the resolver: the victim has aborted this wait, or the wait had ended before (RS-4).
     #[cfg_attr(feature = "serde", serde(rename = "yielded"))]
     Aborted {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]

@@ -50,7 +50,7 @@ use crate::time::Time;
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's properties and expected costs.
+/// The algorithm's properties and expected costs, over Ricart and Agrawala's lock.
 pub const FACTS: Facts = Facts {
     survives_crashes: false,
     ..Facts::new(
@@ -98,7 +98,7 @@ enum Phase {
     Idle,
     /// The node has requested the lock.
     Running,
-    /// The node knows the leader of the latest epoch. If it leads itself, it holds the lock.
+    /// The node knows the leader of the latest epoch. If it is the leader, it holds the lock.
     Decided(NodeId),
 }
 
@@ -151,6 +151,7 @@ where
             Phase::Idle => {}
         }
         out.note("BM-1", format_args!("requests the lock"));
+        // The earliest possible epoch of the next leader; the fence decides (BM-3).
         out.emit(Event::Began { epoch: Epoch(self.latest_epoch.0.saturating_add(1)) });
         self.phase = Phase::Running;
         self.command_lock(now, mutex::Command::Acquire, out);

@@ -61,7 +61,7 @@ pub enum Structure {
     Ring,
     /// Every node knows the ranks of all nodes, and the highest rank wins.
     Bully,
-    /// Groups form and merge, each under its own coordinator.
+    /// The nodes form several groups, which merge, each under its own coordinator.
     Groups,
     /// The candidate with enough votes or permissions wins, whatever its rank.
     Votes,

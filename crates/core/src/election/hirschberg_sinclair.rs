@@ -58,7 +58,8 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
         max: Some(max),
         is_max_reached: true,
     };
-    // The figures for four and eight nodes were counted over all orders on the ring.
+    // The figures for four and eight nodes were counted over all orders on the ring; means are
+    // rounded.
     Some(match (case.starting, case.live_nodes) {
         (Starting::All, 4) => exact_range(28.0, 29.33, 32.0),
         (Starting::All, 8) => exact_range(64.0, 80.08, 89.0),
@@ -72,7 +73,7 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
 /// A node of Hirschberg and Sinclair's election.
 pub type HirschbergSinclair = Circuit<Probing>;
 
-/// A node's state in one run.
+/// A node's state in one run of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Probing {
     status: Status,
@@ -113,7 +114,7 @@ impl Sides {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Is there a greater rank within reach?
+    /// Is there a greater rank within `reach` hops?
     Probe {
         rank: Rank,
         reach: u32,
@@ -121,7 +122,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(rename = "left"))]
         remaining_hops: u32,
     },
-    /// There is no greater rank within reach on this side.
+    /// There is no greater rank within `reach` hops on this side.
     Reply { rank: Rank, reach: u32 },
 }
 

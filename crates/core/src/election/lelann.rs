@@ -52,7 +52,7 @@ pub const FACTS: Facts = Facts::new(
 /// A node of Le Lann's election.
 pub type LeLann = Circuit<RankCount>;
 
-/// A node's state in one run.
+/// A node's state in one run of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RankCount {
     has_sent_rank: bool,

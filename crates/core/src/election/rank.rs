@@ -31,6 +31,7 @@ impl fmt::Debug for Rank {
     }
 }
 
+/// The node that has the rank.
 impl fmt::Display for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node().fmt(f)
@@ -96,7 +97,8 @@ mod tests {
     use super::{Preference, Ranking};
     use crate::group::Group;
 
-    /// Returns the number of the node with the greatest rank among nodes 1 to 4.
+    /// Returns the number of the node with the greatest rank among nodes 1 to 4, and asserts that
+    /// each rank names its node.
     #[track_caller]
     fn winner(attributes: &[u64], preference: Preference) -> u32 {
         let ranking = Ranking::by_attribute(attributes, preference);

@@ -57,7 +57,7 @@ impl Ring {
         arranged.unwrap_or(NodeId::from_index(position))
     }
 
-    /// Returns the position of a node on the ring, from 0.
+    /// Returns the position of a node on the ring, from 0. The node must be on the ring.
     pub fn position_of(&self, node: NodeId) -> usize {
         match &self.arrangement {
             Some(arrangement) => arrangement.positions.get(node.index()).map_or(0, |position| *position as usize),

@@ -60,7 +60,8 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
 /// A node of the ring election with a list.
 pub type RingList = Circuit<Collector>;
 
-/// A node's state in one run. It is empty: messages carry all that the algorithm needs.
+/// A node's state in one run of the election. It is empty: messages carry all that the algorithm
+/// needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Collector;
 

@@ -9,7 +9,7 @@
 //! again 1 > 2          a copy of the oldest message arrives, and the original stays in flight
 //! lose 1 > 2           the oldest message is lost
 //! rest                 every message in flight arrives, oldest first, until none is left
-//! 1 fires              the timer that node 1 set last fires
+//! 1 fires              the timer that node 1 set most recently fires
 //! 1 crashes            node 1 is down, and messages that reach it are lost
 //! 1 boots              node 1 restarts with the state it saved
 //! 1 is wiped           node 1 restarts with an empty disk

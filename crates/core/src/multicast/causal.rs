@@ -196,8 +196,8 @@ impl PartialOrdering for Causal {
         (later, causes): (MessageId, &Causes),
         members: &Group,
     ) -> bool {
-        let known = members.index_of(earlier.sender).and_then(|index| causes.0.get(index)).copied().unwrap_or(0);
-        earlier != later && earlier.number <= known
+        let counted = members.index_of(earlier.sender).and_then(|index| causes.0.get(index)).copied().unwrap_or(0);
+        earlier != later && earlier.number <= counted
     }
 }
 

@@ -89,7 +89,8 @@ impl ExpectedCost {
         cost.adjusted_for(plan)
     }
 
-    /// Returns the cost of an order that all members agree on.
+    /// Returns the cost of an order that all members agree on: after a message has arrived, the
+    /// others send proposals to its sender, which then sends the result to them.
     pub fn for_agreed_order(plan: &Plan) -> Self {
         Self::same_for_all_senders(Self::messages_to_all(plan) + 2 * Self::others(plan), 3).adjusted_for(plan)
     }

@@ -89,8 +89,8 @@ impl Ordering for Fifo {
         let mut last_numbers = BTreeMap::new();
         let mut is_next_of_sender = |id: &MessageId| {
             let last = last_numbers.entry(id.sender).or_insert_with(|| survey.stable_count(id.sender));
-            // Messages that all members hold need no predecessors here: some member has already
-            // delivered and removed those.
+            // A message that all members hold needs no predecessors in the list: a survivor has
+            // already delivered it, and its predecessors before.
             let is_next = id.number <= *last || id.number == *last + 1;
             *last = if is_next { id.number.max(*last) } else { *last };
             is_next

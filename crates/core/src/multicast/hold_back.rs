@@ -72,8 +72,8 @@ impl HoldBack {
         self.sender_queue(id.sender)?.kept.get(&id.number)
     }
 
-    /// Adds a message if it belongs to this view, its sender is a member, and it is no copy.
-    /// Returns whether it was added.
+    /// Adds a message if it belongs to this view, its sender is a member, its number is not 0, and
+    /// it is no copy. Returns whether it was added.
     pub fn receive(&mut self, id: MessageId, tag: Causes, payload: Payload) -> bool {
         if (id.group, id.view) != (self.group, self.view) || id.number == 0 {
             return false;

@@ -267,12 +267,12 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
         let reports = || survey.order_reports.values().filter_map(OrderReport::positions);
         let positions: BTreeMap<_, _> = reports().flat_map(|report| &report.positions).collect();
         let max_delivered = reports().map(|report| report.last_delivered).max().unwrap_or(0);
-        let mut last = max_delivered;
+        let mut last_accepted = max_delivered;
         // Accepts numbers up to the first gap after the last delivered one.
         let mut is_before_gap = |number: u64| {
-            let is_next = number <= max_delivered || number == last + 1;
-            last = if is_next { number.max(last) } else { last };
-            is_next
+            let is_accepted = number <= max_delivered || number == last_accepted + 1;
+            last_accepted = if is_accepted { number.max(last_accepted) } else { last_accepted };
+            is_accepted
         };
         let mut listed_ids = BTreeSet::new();
         let numbered = positions.into_iter().filter(|(number, _)| is_before_gap(**number)).map(|(_, id)| *id);

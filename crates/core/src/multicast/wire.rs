@@ -1,9 +1,9 @@
 //! Serialization of messages and reports.
 //!
-//! The text form does not say which ordering a message belongs to, for compatibility with existing
-//! journals; it is written and never read. The binary form is read too, so it must say which of its
-//! optional parts follow, a vector of causes or an order report. The variant number says so without
-//! an extra byte.
+//! The text form has the old names of existing journals, such as `letter` for `Data`, and does not
+//! say which ordering a message belongs to; it is written and never read. The binary form is read
+//! too, so it must say which of its optional parts follow, a vector of causes or an order report.
+//! The variant number says so without an extra byte.
 
 use super::isis::{Priorities, PriorityMessage};
 use super::member::Holdings;

@@ -110,7 +110,7 @@ impl<M> ConsentState<M> {
     }
 
     /// Resets the node to a member of a new view: in the critical section if it was there before,
-    /// otherwise idle.
+    /// otherwise idle. The caller then raises the floor, since the clock and fence are reset too.
     pub(crate) fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::new(me, start.group().clone());
         if let Some(access) = start.inside_access(me) {
@@ -286,8 +286,9 @@ macro_rules! one_of_many {
 }
 pub(super) use one_of_many;
 
-/// Implements `OneOfMany` and also the transition to the next view: waiting nodes repeat their
-/// requests to the members of the new view, in the old order.
+/// Implements `OneOfMany` and also `ViewTransition`: a waiting node becomes idle, and
+/// `InViews::resume` repeats its request to the members of the new view, with a stamp that keeps
+/// the old order.
 macro_rules! one_of_many_in_views {
     ($algorithm:ty) => {
         $crate::mutex::consent::one_of_many!($algorithm);

@@ -77,7 +77,7 @@ impl Facts {
 /// letters. The functions compute the figures for a concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Formula for the messages per entry. Full load means that all nodes request.
+    /// Formula for the messages per entry. "Full load" in a formula means that all nodes request.
     pub messages_formula: &'static str,
     /// Formula for the client delay: the time from request to entry without contention.
     pub client_delay_formula: &'static str,

@@ -196,7 +196,7 @@ impl<E: RoundElection> MutexByElection<E> {
         self.round = round;
         let Config { me, plan } = &*self.config;
         let waited_rounds = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended_round));
-        // Only our own rank matters: the election's messages carry the ranks of the others.
+        // Only our own rank, at our index, matters: messages carry the ranks of the others.
         let mut attributes = vec![0; me.index()];
         attributes.push(waited_rounds);
         let plan = Plan { ranking: Ranking::by_attribute(attributes, Preference::Highest), ..plan.clone() };

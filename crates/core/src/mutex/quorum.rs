@@ -21,7 +21,8 @@ pub enum Quorums {
 
 /// One line of each supported plane, as positions in the group: a perfect difference set, in which
 /// every cyclic distance occurs exactly once. So any two shifts of it meet in exactly one position.
-/// The smallest plane is a triangle.
+/// Each contains 0, so that the line shifted by a node's position contains the node. The smallest
+/// plane is a triangle.
 const LINES: [&[usize]; 8] = [
     &[0, 1],
     &[0, 1, 3],

@@ -82,7 +82,8 @@ const COST: Cost = Cost {
 
 /// Maximum number of inputs from each member that are queued at a node ahead of a request: the
 /// member's own request, its "deferred" message, its reply, and one more, so that the inputs of the
-/// node's client and timer are counted too.
+/// node's client and timer are counted too. The queue of the requester adds nothing to the waiting
+/// time: an answer that arrives before its timer is also handled before it.
 const MAX_QUEUED_INPUTS: u64 = 4;
 
 /// Added to the waiting time, so that an answer that takes exactly the maximum arrives in time.

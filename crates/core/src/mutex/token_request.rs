@@ -201,8 +201,8 @@ impl TokenRequest {
     fn on_request(&mut self, from: NodeId, request: Request, out: &mut Effects<'_, Self>) {
         let is_known = self.pending_requests.get(&from).is_some_and(|known| known.number >= request.number);
         let is_answered = self.slot.label().is_some_and(|answered| answered.get(from) >= request.number.0);
-        let is_foreign = from == self.config.me || !self.config.group.contains(from);
-        if is_known || is_answered || is_foreign {
+        let is_not_from_peer = from == self.config.me || !self.config.group.contains(from);
+        if is_known || is_answered || is_not_from_peer {
             return out.note("TQ-2", format_args!("ignores request {} of {from}", request.number));
         }
         out.note("TQ-2", format_args!("stores request {} of {from}", request.number));

@@ -337,7 +337,7 @@ impl TokenRing {
         }
     }
 
-    /// TR-5. In a group of one, the token stays forever.
+    /// TR-5. In a group of one, the token stays forever; on demand, it sleeps instead of resting.
     fn start_rest(&mut self, out: &mut Effects<'_, Self>) {
         self.set_lap(Lap::default());
         match self.config.pace {

@@ -51,7 +51,7 @@ impl ScriptCommand for deadlock::Command {
     }
 }
 
-/// Parses `P2+R3` (all of these) or `P2|P3` (any one of these).
+/// Parses `P2+R3` (all of these), `P2|P3` (any one of these) or nothing (no agents).
 fn parse_need(words: &str) -> Option<Need<Agent>> {
     if words.contains('|') {
         return words.split('|').map(parse_agent).collect::<Option<_>>().map(Need::Any);

@@ -45,7 +45,7 @@ pub use timeline::{Occurrence, OccurrenceKind, Timeline};
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Effects, Fixed, Input, NodeId, Protocol, Span, Time};
 
-/// The scenario's name, and the source of its explanation.
+/// The demonstration's name, and the source of its explanation.
 pub const PROFILE: Profile = Profile {
     name: "armies",
     class: "two armies",

@@ -1,4 +1,4 @@
-//! A run of the armies, as a timeline in true time.
+//! A run of the two armies, which try to attack at the same time, as a timeline in true time.
 
 use super::{ARMIES, Command, Event};
 use quorate_core::{Duration, NodeId, Time};
@@ -39,7 +39,7 @@ impl fmt::Display for Occurrence {
                 write!(f, "receives '{message_kind}' after {}", Length(self.time.since(*sent_at)))
             }
             OccurrenceKind::AppliedRule { rule, text } => write!(f, "{rule} {text}"),
-            OccurrenceKind::LearnedLeader(army) => write!(f, "knows that army {army} leads"),
+            OccurrenceKind::LearnedLeader(leader) => write!(f, "knows that army {leader} leads"),
             OccurrenceKind::Attacks => f.write_str("attacks"),
         }
     }
@@ -64,7 +64,7 @@ impl Timeline {
         Some(attack_of_1.max(attack_of_2).since(attack_of_1.min(attack_of_2)))
     }
 
-    /// The leader that each of [`ARMIES`] knows at the end; `None` if it knows none.
+    /// The leader that each of [`ARMIES`] learned, which never changes; `None` if it learned none.
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
         let leader_of = |army: NodeId| {
             self.occurrences.iter().find_map(|occurrence| match occurrence.kind {
@@ -86,6 +86,7 @@ impl Observer<Command, Event> for Timeline {
             Moment::Input { time, node, input, .. } => match input {
                 ObservedInput::Command(Command::Attack) => self.add(*time, *node, OccurrenceKind::OrderedToAttack),
                 ObservedInput::Message { id, kind, .. } => {
+                    // Always known, since no message is duplicated.
                     let sent_at = self.send_times.remove(id).unwrap_or(*time);
                     self.add(*time, *node, OccurrenceKind::Received { message_kind: (*kind).to_owned(), sent_at });
                 }

@@ -2,8 +2,8 @@
 //! if one write overwrites another.
 
 use super::{
-    Act, BankError, BankSettings, LATENCY, NO_LOCK, SeedTotals, Statement, group_size, locks, run, run_seeds,
-    run_with_observer, spec,
+    Act, BankError, BankSettings, DEFAULT_NODES, LATENCY, NO_LOCK, SeedTotals, Statement, group_size, locks, run,
+    run_seeds, run_with_observer, spec,
 };
 use quorate_journal::workload::Ending;
 use quorate_lab::mutex::{Mutex, MutexError};
@@ -17,7 +17,7 @@ fn example() -> BankSettings {
 }
 
 fn spec_with(settings: &BankSettings, lock: &str, seed: u64) -> Spec<Mutex> {
-    spec(settings, Algorithm::named(lock).unwrap(), settings.tellers().max(3), seed, LATENCY)
+    spec(settings, Algorithm::named(lock).unwrap(), settings.tellers().max(DEFAULT_NODES), seed, LATENCY)
 }
 
 fn statement_with(settings: &BankSettings, lock: &str, seed: u64) -> Statement {

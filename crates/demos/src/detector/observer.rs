@@ -29,7 +29,7 @@ struct Opinion {
     /// `None` if it trusts the other node.
     suspected_since: Option<Time>,
     /// Whether the other node has restarted, and the opinion still concerns its former
-    /// incarnation.
+    /// incarnation. A detector that learns of the new one reports that it trusts the node.
     is_outdated: bool,
 }
 
@@ -96,6 +96,7 @@ impl QualityObserver {
         self.set_status(node, NodeStatus::Down(time));
         for other in self.others(node) {
             let NodeStatus::Up(other_up_since) = self.status(other) else { continue };
+            // Twice, because each of the two observes the other.
             self.quality.pair_uptime_nanos += 2 * u128::from(time.since(up_since.max(other_up_since)).nanos());
             for (observing, observed) in [(node, other), (other, node)] {
                 self.end_mistake(time, observing, observed);

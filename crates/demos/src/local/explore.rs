@@ -125,6 +125,7 @@ impl StateGraph {
     /// thread nearer to its end, or puts it to sleep until another thread's step wakes it. So the
     /// count of a state is final once the counts of all its predecessors are.
     fn count_interleavings(&self) -> Vec<u64> {
+        // The empty path leads to the initial state.
         let mut paths: Vec<u64> = self.vertices.iter().map(|vertex| u64::from(vertex.parent.is_none())).collect();
         let mut uncounted_edges: Vec<usize> = self.vertices.iter().map(|vertex| vertex.incoming_edges).collect();
         let mut ready: Vec<usize> =

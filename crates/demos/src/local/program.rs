@@ -46,7 +46,7 @@ use Instruction::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     instructions: Vec<Instruction>,
-    /// The indices of the three instructions that must not be interrupted.
+    /// The indices of the three instructions that must appear as one to the other threads.
     critical: Range<usize>,
 }
 

@@ -8,7 +8,7 @@ pub const CONFIDENCE_LEVEL: f64 = 0.99;
 /// Number of standard deviations to either side that contain 99 % of a normal distribution.
 const DEVIATIONS: f64 = 2.575_829_303_548_900_4;
 
-/// The number of trials, and of those that violated exclusion.
+/// The number of trials, and of those that violated mutual exclusion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub trials: u64,
@@ -33,8 +33,8 @@ impl Tally {
     }
 
     /// The confidence interval of the probability, by Wilson's formula: it is valid even if there
-    /// was no violation, and stays within 0 and 1. The frequency plus or minus its deviation has
-    /// neither property.
+    /// was no violation, and stays within 0 and 1. The simpler interval, a number of standard
+    /// deviations to either side of the frequency, has neither property.
     pub fn confidence_interval(self) -> ConfidenceInterval {
         let Self { trials, violations } = self;
         if trials == 0 {

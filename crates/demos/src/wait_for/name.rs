@@ -57,6 +57,7 @@ impl PartialOrd for Name {
 
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
+        // Names that differ only in leading zeros have equal parts.
         split_into_parts(&self.0).cmp(split_into_parts(&other.0)).then_with(|| self.0.cmp(&other.0))
     }
 }

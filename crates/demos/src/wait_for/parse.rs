@@ -312,9 +312,9 @@ fn parse_names(
             (TokenKind::Word, "or") => Separator::Or,
             (_, _) => return Err(cursor.unexpected_token(Some(token), expected_separators, &RESERVED)),
         };
-        // "P2, P3, and P4" is valid English.
-        let follows = cursor.tokens.first().filter(|_| separator == Separator::Comma).map(|token| token.text);
-        if let Some(word) = follows.filter(|word| RESERVED.contains(word)) {
+        // "P2, P3, and P4" is valid English. The reserved words are "and" and "or".
+        let next_word = cursor.tokens.first().filter(|_| separator == Separator::Comma).map(|token| token.text);
+        if let Some(word) = next_word.filter(|word| RESERVED.contains(word)) {
             separator = if word == "and" { Separator::And } else { Separator::Or };
             cursor.next();
         }

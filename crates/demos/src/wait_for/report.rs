@@ -79,7 +79,7 @@ pub struct Victim {
 
 impl Situation {
     /// Searches the graph, and chooses victims until no process is stuck, or for at most
-    /// `MAX_ROUNDS` searches. Fails if the queues give too many waits, or if the text does not say
+    /// `MAX_ROUNDS` searches. Fails if the queues give too many waits, or if the situation lacks
     /// what the policy compares, such as when a member of a deadlock began.
     pub fn report(&self, policy: Policy) -> Result<Report, SearchError> {
         let search = Search::new(self)?;
@@ -155,6 +155,7 @@ impl Situation {
         }
     }
 
+    /// Chooses the victim of one deadlock; `None` only if the deadlock has no members.
     fn choose_victim(
         &self,
         policy: Policy,
@@ -189,6 +190,7 @@ impl Situation {
             return Err(SearchError::Unknown { policy, process: process.clone() });
         }
         let locks = u32::try_from(held.get(process).map_or(0, Vec::len)).unwrap_or(u32::MAX);
+        // The unit does not matter, because policies only compare these times.
         let started_at = Time::from_nanos(i64::from(attributes.start_time.unwrap_or_default()));
         Ok(AbortCost { started_at, locks, priority: attributes.priority.unwrap_or_default() })
     }
@@ -242,7 +244,8 @@ impl Report {
 }
 
 impl Victim {
-    /// The resources that the victim releases, as a list.
+    /// The resources that the victim releases, as a list; a general phrase if it holds none, so
+    /// that others wait for the victim itself.
     pub fn describe_released(&self) -> String {
         match &self.released[..] {
             [] => "everything that others wait for".to_owned(),

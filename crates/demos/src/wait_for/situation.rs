@@ -6,7 +6,8 @@ use quorate_core::deadlock::Need;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The parsed content of a text. It prints as an equivalent text.
+/// The parsed content of a text of statements such as `P1 holds R1`. It prints as an equivalent
+/// text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
     pub processes: BTreeMap<Name, Process>,

@@ -36,7 +36,7 @@ struct RowBuilder {
 }
 
 impl OverviewBuilder {
-    /// Creates a builder for the selected nodes of a group of `nodes`.
+    /// Creates a builder for the selected nodes of a group of this many nodes.
     pub fn new(selected: &[NodeId], nodes: usize) -> Self {
         let mut selected: Vec<_> = selected.iter().copied().filter(|node| node.index() < nodes).collect();
         selected.sort_unstable();
@@ -47,7 +47,7 @@ impl OverviewBuilder {
                 *role = Some(Role::default());
             }
         }
-        let builder = |node: &NodeId| RowBuilder {
+        let new_row = |node: &NodeId| RowBuilder {
             node: *node,
             role: Role::default(),
             role_since: Time::ZERO,
@@ -60,7 +60,7 @@ impl OverviewBuilder {
             latest: Time::ZERO,
             bin_width_nanos: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
-            rows: selected.iter().take(MAX_ROWS).map(builder).collect(),
+            rows: selected.iter().take(MAX_ROWS).map(new_row).collect(),
             total: Bin::default(),
         }
     }
@@ -250,10 +250,10 @@ impl OverviewBuilder {
             self.add_time_in_role(row_index, to);
         }
         // Bins cover the whole time, even where nothing happens.
-        let count = self.bin_index_at(to) + 1;
-        self.bins.resize(count, Bin::default());
+        let bin_count = self.bin_index_at(to) + 1;
+        self.bins.resize(bin_count, Bin::default());
         let finish_row = |mut builder: RowBuilder| {
-            builder.role_times.resize(count, RoleTimes::default());
+            builder.role_times.resize(bin_count, RoleTimes::default());
             NodeRow { node: builder.node, role_times: builder.role_times, last_role: builder.role }
         };
         Overview {

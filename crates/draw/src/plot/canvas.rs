@@ -22,6 +22,7 @@ pub(super) struct Canvas {
     /// Width and height, in plotters units.
     size: (i32, i32),
     theme: Theme,
+    /// The elements drawn so far. Writing to this text cannot fail, so results are ignored.
     body: String,
     /// The colours used so far, for the style sheet.
     used_colours: Vec<Colour>,
@@ -155,6 +156,7 @@ impl Canvas {
                 tooltip,
             );
         }
+        // The shape gives its corners in hundredths of the radius.
         let corner = |(right, down): &(i32, i32)| {
             format_point((x + right * marker.radius / 100, y + down * marker.radius / 100))
         };
@@ -381,7 +383,7 @@ mod tests {
 
     /// The style sheet selects elements by the light value of their colour.
     #[test]
-    fn no_two_colours_of_the_palette_have_the_same_light_value() {
+    fn light_values_of_the_palette_are_distinct_and_convert_to_rgb() {
         let mut lights: Vec<_> = colours().map(|colour| colour.light).collect();
         let count = lights.len();
         lights.sort_unstable();

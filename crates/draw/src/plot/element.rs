@@ -1,4 +1,5 @@
 //! Elements with their points, which the plotters crate draws. Its units are tenths of a pixel.
+//! Overlapping marks are shifted apart sideways, each with its error bar and range.
 
 use super::canvas::{Canvas, MarkerStyle, Pen, TextRun};
 use plotters::element::{Drawable, PointCollection};
@@ -65,9 +66,10 @@ impl Draw for ErrorBar {
     fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
         let [(x, from), .., (_, to)] = *points else { return };
         let x = x + self.shift;
-        canvas.line(&[(x, from), (x, to)], &self.pen, "");
+        let no_tooltip = "";
+        canvas.line(&[(x, from), (x, to)], &self.pen, no_tooltip);
         for y in [from, to] {
-            canvas.line(&[(x - self.half_length, y), (x + self.half_length, y)], &self.pen, "");
+            canvas.line(&[(x - self.half_length, y), (x + self.half_length, y)], &self.pen, no_tooltip);
         }
     }
 }

@@ -117,13 +117,11 @@ impl Layout {
         let subtitle_baseline = reserve_line(!figure.subtitle.is_empty(), SUBTITLE_SIZE - 3, 24);
         // The space between these lines and the plots.
         reserve_line(title_baseline.or(subtitle_baseline).is_some(), 0, 18);
-        let scaled_axes: Vec<_> =
+        // No margin (0) for marks: overlapping ones are moved only sideways.
+        let y_axes: Vec<_> =
             figure.plots.iter().map(|plot| ScaledAxis::new(plot, Direction::Vertical, grid.plot_height, 0)).collect();
-        let axis_width = scaled_axes
-            .iter()
-            .flat_map(|scaled_axis| &scaled_axis.ticks)
-            .map(|(_, text)| text_width(text, TICK_SIZE))
-            .max();
+        let axis_width =
+            y_axes.iter().flat_map(|y_axis| &y_axis.ticks).map(|(_, text)| text_width(text, TICK_SIZE)).max();
         let mut layout = Self {
             width: grid.page_width,
             bottom: y,
@@ -132,7 +130,7 @@ impl Layout {
             cells: Vec::new(),
             are_all_series_labelled: false,
         };
-        layout.arrange(figure, styles, &grid, scaled_axes, axis_width.unwrap_or_default() + AXIS_GAP);
+        layout.arrange(figure, styles, &grid, y_axes, axis_width.unwrap_or_default() + AXIS_GAP);
         layout
     }
 
@@ -141,7 +139,7 @@ impl Layout {
         figure: &Figure,
         styles: &SeriesStyles<'_>,
         grid: &Grid,
-        scaled_axes: Vec<ScaledAxis>,
+        y_axes: Vec<ScaledAxis>,
         axis_width: i32,
     ) {
         let has_any = |has: fn(&Plot) -> bool| figure.plots.iter().any(has);
@@ -152,7 +150,7 @@ impl Layout {
             + if has_any(|plot| !plot.x.name.is_empty() || !plot.x.unit.is_empty()) { NAME_LINE_HEIGHT } else { 0 };
         let top = self.bottom;
         let height = heading_height + name_height + HEADING_GAP + grid.plot_height + height_below;
-        for (index, (plot, y)) in figure.plots.iter().zip(scaled_axes).enumerate() {
+        for (index, (plot, y)) in figure.plots.iter().zip(y_axes).enumerate() {
             let index = index as i32;
             let left = PAGE_MARGIN + (index % grid.columns) * (grid.cell_width() + COLUMN_GAP);
             let top = top + (index / grid.columns) * (height + ROW_GAP);
@@ -171,6 +169,8 @@ impl Layout {
                 width: grid.cell_width() - axis_width - right_margin,
                 height: grid.plot_height,
             };
+            // Overlapping marks at an end of the axis are moved by up to half the width of their
+            // set.
             let x = ScaledAxis::new(plot, Direction::Horizontal, frame.width, offsets::max_set_width(plot) / 2);
             let (heading_baseline, name_baseline) = (top + HEADING_SIZE - 2, top + heading_height + TICK_SIZE);
             self.cells.push(Cell {

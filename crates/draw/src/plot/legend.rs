@@ -18,8 +18,10 @@ const ROW_HEIGHT: i32 = 25;
 const SAMPLE_WIDTH: i32 = 30;
 /// Distance between a sample and its text.
 const SAMPLE_GAP: i32 = 10;
-/// Distance between two blocks of names side by side; the items of the key are closer together.
-const ITEM_GAP: i32 = 36;
+/// Distance between two blocks of names side by side.
+const BLOCK_GAP: i32 = 36;
+/// Distance between two items of the key (the meaning of marks and lines) side by side.
+const KEY_ITEM_GAP: i32 = 26;
 /// Distance between a name and its formula, and between the formulas of two plots.
 const COLUMN_GAP: i32 = 20;
 /// Distance from the middle of a row down to the baseline of its text.
@@ -77,13 +79,14 @@ impl Legend {
         let columns: Vec<_> = plots.iter().map(|plot| column_width(plot, plots.len() > 1)).collect();
         let block_width = name_width + columns.iter().map(|width| width + COLUMN_GAP).sum::<i32>();
         let series_count = styles.names().len() as i32;
-        // A few short rows are more readable than one long row.
+        // A few short rows are more readable than one long row, so there is at most one block per
+        // four names, or per three if blocks are narrow.
         let max_blocks = if plots.len() > 1 { (series_count + 3) / 4 } else { (series_count + 2) / 3 };
-        let blocks = ((max_width + ITEM_GAP) / (block_width + ITEM_GAP)).clamp(1, max_blocks.max(1));
+        let blocks = ((max_width + BLOCK_GAP) / (block_width + BLOCK_GAP)).clamp(1, max_blocks.max(1));
         let rows = (series_count + blocks - 1) / blocks.max(1);
         let head_height = if plots.len() > 1 { ROW_HEIGHT - 3 } else { 0 };
         for (index, (series_name, style)) in styles.named_styles().enumerate() {
-            let (left, row) = ((index as i32 / rows.max(1)) * (block_width + ITEM_GAP), index as i32 % rows.max(1));
+            let (left, row) = ((index as i32 / rows.max(1)) * (block_width + BLOCK_GAP), index as i32 % rows.max(1));
             let has_line = figure
                 .plots
                 .iter()
@@ -120,7 +123,7 @@ impl Legend {
         self.add_text(at, TextRun { tooltip, ..TextRun::new(text, LABEL_SIZE, FAINT) });
     }
 
-    /// Lays out the meaning of marks and lines, as many side by side as fit.
+    /// Lays out the key: the meaning of marks and lines, as many side by side as fit.
     fn add_key(&mut self, samples: &[(Sample, &str)], max_width: i32) {
         // A single kind needs no explanation.
         if samples.len() < 2 {
@@ -138,7 +141,7 @@ impl Legend {
             let y = top + row * ROW_HEIGHT + ROW_HEIGHT / 2;
             self.pieces.push(((x, y), Piece::Sample(*sample)));
             self.add_text((x + sample_width, y + TEXT_BASELINE), TextRun::new(text, TICK_SIZE, FAINT));
-            x += item_width + ITEM_GAP / 2 + 8;
+            x += item_width + KEY_ITEM_GAP;
         }
         self.height = top + (row + 1) * ROW_HEIGHT;
     }
@@ -208,6 +211,7 @@ fn draw_sample(page: &Page, (x, y): (i32, i32), sample: Sample) -> Result<(), Pl
             draw_dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: DOT_RADIUS, rim: Some(PAPER) })
         }
         Sample::Ring => {
+            // In a row of text, a ring is a little smaller than in a plot.
             draw_dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: RING_RADIUS - 15, rim: None })
         }
         Sample::Formula => draw_sample_line(page, (x, y), Pen::new(FAINT, FORMULA_WIDTH)),

@@ -72,8 +72,9 @@ impl MarkOffsets {
         let left_gap = self.columns.range(..x).next_back().map(|(left, _)| x - left);
         let right_gap = self.columns.range(x + 1..).next().map(|(right, _)| right - x);
         let gap = left_gap.into_iter().chain(right_gap).min().unwrap_or(width / 3).min(width / 3);
-        let edge = x.min(width - x) + DOT_EXTENT;
-        (gap * MAX_SHARE / 10).min(2 * edge)
+        // Moved marks may extend a little beyond the edge of the plot.
+        let room_to_edge = x.min(width - x) + DOT_EXTENT;
+        (gap * MAX_SHARE / 10).min(2 * room_to_edge)
     }
 
     /// Moves overlapping marks side by side within a width of `max_width`.

@@ -79,13 +79,13 @@ struct Validator<'a> {
 
 impl Validator<'_> {
     fn check_series(&self, series: &Series) -> Result<(), PlotError> {
-        let line = series.formula.iter().flat_map(|formula| &formula.points);
-        let points = series.points.len() + line.clone().count();
+        let formula_points = series.formula.iter().flat_map(|formula| &formula.points);
+        let points = series.points.len() + formula_points.clone().count();
         if points > MAX_POINTS {
             let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
             return Err(PlotError::TooManyPoints { plot, series, points, max: MAX_POINTS });
         }
-        for (x, y) in line {
+        for (x, y) in formula_points {
             self.check_value(self.x, "the formula's x", *x)?;
             self.check_value(self.y, "the formula's y", *y)?;
         }

@@ -16,9 +16,9 @@ pub(super) struct Bands {
 
 impl Bands {
     /// Records a change, described as in `cut 1 | 2,3` (a partition), `end of cut 1 | 2,3` or
-    /// `heal` (the end of all partitions). Returns whether the change begins a lasting fault or
-    /// ends a recorded one, so that it needs no mark. A fault that ends before the window is
-    /// dropped.
+    /// `heal` (the end of all partitions). Returns whether the change begins a lasting fault,
+    /// ends a recorded one or is `heal`, so that it needs no mark. A fault that ends before the
+    /// window is dropped.
     pub(super) fn record(&mut self, text: &str, position: TimePosition, is_before_window: bool) -> bool {
         let text = words::escape_controls(text);
         if text == "heal" {

@@ -42,6 +42,7 @@ impl PendingStep {
     ) -> Self {
         let cause = match input {
             ObservedInput::Start { incarnation, is_disk_blank } => {
+                // A node whose disk was erased has run before, whatever its incarnation is.
                 Cause::Start { is_restart: *is_disk_blank || *incarnation != Incarnation::FIRST }
             }
             ObservedInput::Command(_) => Cause::Command,

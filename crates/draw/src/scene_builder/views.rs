@@ -248,6 +248,7 @@ impl ViewTracker {
                 (lease.local_expiry, lease.real_expiry) = (until, end);
             }
             None => {
+                // An earlier incarnation may still have a lease.
                 self.end_lease(node, position);
                 if let Some(tracked) = self.nodes.get_mut(&node).filter(|_| until > now) {
                     tracked.lease = Some(HeldLease {
@@ -292,6 +293,7 @@ impl ViewTracker {
     }
 
     fn begin_view(&mut self, view: View, position: TimePosition) {
+        // Before the window, only the current view is kept.
         match self.view_spans.last_mut() {
             Some(last) if self.has_window_begun && !self.is_too_large => last.to = Some(position),
             Some(_) | None => self.view_spans.clear(),

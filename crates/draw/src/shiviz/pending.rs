@@ -1,5 +1,5 @@
 //! A step whose effects are still being recorded. Once it is complete, the vector clocks count it
-//! and the log shows it, unless it is quiet.
+//! and the log shows it, unless it is quiet (local and without visible effect).
 
 use quorate_core::{Incarnation, NodeId, PayloadId, Time};
 use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, receivers};
@@ -9,7 +9,8 @@ use std::fmt::Display;
 pub(super) struct UnwrittenStep {
     pub(super) time: Time,
     pub(super) node: NodeId,
-    /// Whether the log shows the step. The vector clocks count hidden steps as well.
+    /// Whether the step is in the log's window. If not, the log hides it, but the vector clocks
+    /// count it.
     is_shown: bool,
     pub(super) text: String,
     /// The message that the step received, and whether a wrapper such as `Reliable` consumes it. If

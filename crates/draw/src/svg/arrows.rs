@@ -161,6 +161,7 @@ fn name_position(areas: &OccupiedAreas, index: usize, segments: &Segments, name_
         // The part of the arrow before the middle of its name.
         for part in [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74] {
             let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
+            // The baseline is about a third of the font size below the middle of the text.
             let position = (x - name_width / 2.0 + shift * (name_width / 2.0 + 6.0), y + FONT_SIZE * 0.32);
             let area = Area::of_text(position, name_width, FONT_SIZE);
             if !areas.is_free(&area) {
@@ -179,7 +180,7 @@ fn name_position(areas: &OccupiedAreas, index: usize, segments: &Segments, name_
     best.map(|(_, position)| position)
 }
 
-/// The lines of all arrows, indexed by columns for fast lookup.
+/// The lines of all arrows, indexed by columns (vertical strips of the page) for fast lookup.
 struct Segments {
     lines: Vec<(Point, Point)>,
     /// Indices of the lines in each column.
@@ -214,11 +215,11 @@ impl Segments {
 fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
     let x_of_step = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of_event(step.position.order));
-    let sent = match arrow.tail {
+    let start = match arrow.tail {
         Tail::Step(step) => (x_of_step(step)?, from_y),
         Tail::BeforeWindow => (layout.axis.left_edge(), from_y + (to_y - from_y) * 0.35),
     };
-    let (x, y) = sent;
+    let (x, y) = start;
     let y_towards_receiver = |part: f64| y + (to_y - y) * part;
     // A message that a partition blocks, or whose receiver is down, ends in the gap before its
     // receiver's lane, not on a lane in between.
@@ -237,15 +238,15 @@ fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, P
         // The message is in flight at the end of the row.
         Head::InFlight => ((layout.axis.right + 14.0).max(x + 16.0), y_towards_receiver(0.42)),
     };
-    Some((sent, end))
+    Some((start, end))
 }
 
 /// Returns the vertical end of the arrow of a message that the network drops: in the gap next to
 /// its sender's lane.
-fn y_of_first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
+fn y_of_first_gap(layout: &Layout, arrow: &Arrow, sender_y: f64) -> f64 {
     let next_lane = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
-    let next_y = next_lane.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
-    y + (next_y - y) * 0.52
+    let next_y = next_lane.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(sender_y);
+    sender_y + (next_y - sender_y) * 0.52
 }
 
 /// Draws all arrows of one row of a diagram that may be broken into rows; their names are drawn

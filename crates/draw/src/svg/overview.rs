@@ -46,8 +46,8 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
         y += 19.0;
     }
     let scale = Scale { from: overview.from, to: overview.to, left };
-    let (name_rows, row_count) = assign_name_rows(overview, &scale);
-    let top = y + 4.0 + row_count as f64 * NAME_ROW_HEIGHT;
+    let (name_rows, name_row_count) = assign_name_rows(overview, &scale);
+    let top = y + 4.0 + name_row_count as f64 * NAME_ROW_HEIGHT;
     let bottom = top + overview.rows.len() as f64 * LANE_DISTANCE + 14.0 + BARS_HEIGHT;
     draw_bands(&mut canvas, overview, &scale, &name_rows, (top, bottom));
     for (index, row) in overview.rows.iter().enumerate() {
@@ -102,15 +102,18 @@ impl Scale {
     }
 }
 
+/// Maximum number of characters of a lasting fault's name.
+const MAX_NAME_CHARS: usize = 40;
 /// Maximum number of rows for the names of lasting faults; other names are only in tooltips.
 const MAX_NAME_ROWS: usize = 3;
 
-/// Returns the row of each band's name, if it fits, and the number of rows.
+/// Returns the row of each band's name, if it fits, and the number of rows, at
+/// least 1.
 fn assign_name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) {
     let mut row_ends: Vec<f64> = Vec::new();
     let mut row_of = |band: &Band| {
         let from = scale.x(band.from.time);
-        let end = from + bold_width(&truncate(&band.text, 40), 12.5) + 12.0;
+        let end = from + bold_width(&truncate(&band.text, MAX_NAME_CHARS), 12.5) + 12.0;
         let free_row = row_ends.iter().position(|row_end| *row_end < from);
         let row = free_row
             .or((row_ends.len() < MAX_NAME_ROWS).then_some(row_ends.len()))
@@ -129,10 +132,10 @@ fn draw_bands(
     canvas: &mut Canvas,
     overview: &Overview,
     scale: &Scale,
-    rows: &[Option<usize>],
+    name_rows: &[Option<usize>],
     (top, bottom): (f64, f64),
 ) {
-    for (band, row) in overview.bands.iter().zip(rows) {
+    for (band, row) in overview.bands.iter().zip(name_rows) {
         let (from, to) =
             (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |position| scale.x(position.time)));
         let (area, edge, name_class) = if band.is_partition {
@@ -145,7 +148,7 @@ fn draw_bands(
             if let Some(row) = row {
                 let y = top - 8.0 - *row as f64 * NAME_ROW_HEIGHT;
                 canvas.line(edge, (from, y - 6.0), (from, top));
-                canvas.text(name_class, (from + 3.0, y), Anchor::Start, &truncate(&band.text, 40));
+                canvas.text(name_class, (from + 3.0, y), Anchor::Start, &truncate(&band.text, MAX_NAME_CHARS));
             }
         });
     }

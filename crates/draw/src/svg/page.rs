@@ -21,7 +21,7 @@ const SHORT_NOTE_CHARS: usize = 42;
 const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
-    let details: &[NoteDetail] = match options.notes {
+    let detail_levels: &[NoteDetail] = match options.notes {
         Notes::Auto => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS), NoteDetail::RuleIds],
         Notes::Full => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS)],
         Notes::RuleIds => &[NoteDetail::RuleIds],
@@ -32,7 +32,7 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let rows = split_into_rows(scene, scale, max_width);
     // Choose the detail level that omits the fewest texts; of several, the most detailed one.
     let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
-    for detail in details {
+    for detail in detail_levels {
         let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, max_width)).collect();
         let omitted_texts: usize = layouts.iter().map(RowLayout::omitted_texts).sum();
         if best.as_ref().is_none_or(|(fewest, _)| omitted_texts < *fewest) {
@@ -55,14 +55,14 @@ fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow>
     // 60 pixels remain for the right margin.
     let count = ((axis.right - left) / (max_width - left - 60.0)).ceil().max(1.0);
     let row_width = (axis.right - left) / count;
-    let mut cuts: Vec<usize> = Vec::new();
+    let mut row_starts: Vec<usize> = Vec::new();
     // Rows break only between instants.
     for (order, x) in axis.instant_starts() {
-        if x > left + row_width * (cuts.len() as f64 + 1.0) {
-            cuts.push(order);
+        if x > left + row_width * (row_starts.len() as f64 + 1.0) {
+            row_starts.push(order);
         }
     }
-    split_scene(scene, &cuts)
+    split_scene(scene, &row_starts)
 }
 
 fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_texts: usize) -> String {
@@ -71,13 +71,14 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_tex
     canvas.set_has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
     let kinds = MessageKinds::new(scene);
     let name = &scene.heading.algorithm;
-    let detail = wrap(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
-    let heading_width = detail.iter().map(|line| text_width(line, 13.0)).fold(bold_width(name, 20.0), f64::max);
+    // Font sizes in pixels: 20 for the title, 13 for the detail, 12 for the footer.
+    let detail_lines = wrap(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
+    let heading_width = detail_lines.iter().map(|line| text_width(line, 13.0)).fold(bold_width(name, 20.0), f64::max);
     let right_edge = rows.iter().map(RowLayout::right_edge).fold(heading_width + MARGIN, f64::max);
     let right = (right_edge + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
     let mut y = MARGIN + 38.0;
-    for line in detail.iter().filter(|line| !line.is_empty()) {
+    for line in detail_lines.iter().filter(|line| !line.is_empty()) {
         canvas.text("detail", (MARGIN, y), Anchor::Start, line);
         y += 19.0;
     }

@@ -119,7 +119,7 @@ impl<'a> RowLayout<'a> {
     }
 }
 
-/// Formats milliseconds without trailing zeros after the point.
+/// Formats a time in milliseconds, without trailing zeros after the point.
 pub(super) fn short_millis(time: Time) -> String {
     let text = format_millis(time);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -32,12 +32,13 @@ pub(crate) fn wrap(text: &str, size: f64, max_width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     // The number of characters that fit into a line if their mean width is 0.7 font sizes.
     let max_chars = ((max_width / size / 0.7) as usize).max(8);
+    let space_width = size * 0.4;
     for word in text.split_whitespace().map(|word| truncate(word, max_chars)) {
         let word = word.as_str();
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
             line.push_str(word);
-        } else if text_width(line, size) + text_width(word, size) + size * 0.4 <= max_width {
+        } else if text_width(line, size) + text_width(word, size) + space_width <= max_width {
             line.push(' ');
             line.push_str(word);
         } else {

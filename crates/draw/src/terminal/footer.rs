@@ -31,6 +31,7 @@ pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
 /// Writes the items side by side, on as many lines as needed.
 fn write_legend(page: &mut Page<'_>, items: &[String]) {
     const SEPARATOR: &str = "   ";
+    // Without a maximum width, texts are not cut, but the legend still wraps.
     let limit = page.layout.max_width.unwrap_or(100);
     let mut line = String::new();
     for item in items {
@@ -77,8 +78,8 @@ fn legend_items(scene: &Scene) -> Vec<String> {
     add_steps(&[symbols::SENDS, symbols::CHOSEN_SENDS], "sends");
     add_steps(&[symbols::SENDS_NOTHING, symbols::CHOSEN_SENDS_NOTHING], "sends nothing");
     add_steps(&[symbols::START], "starts");
-    let mut add_if = |occurs: bool, symbol: char, text: &str| {
-        if occurs {
+    let mut add_if = |is_used: bool, symbol: char, text: &str| {
+        if is_used {
             items.push(format!("{symbol} {text}"));
         }
     };

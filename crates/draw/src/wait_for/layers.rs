@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 const ROW_DISTANCE: f64 = 104.0;
 /// Distance between the boxes of a row, in pixels.
 const BOX_GAP: f64 = 44.0;
-/// Number of passes that sort rows and pull boxes towards their neighbours.
-const SWEEPS: usize = 12;
+/// Number of rounds that sort rows and pull boxes towards their neighbours.
+const SORTING_ROUNDS: usize = 12;
 
 /// Places the nodes of an acyclic graph in rows. Returns their middles.
 pub(super) fn place(
@@ -22,8 +22,8 @@ pub(super) fn place(
     for row in &rows {
         spread(row, &mut x_of, node_box, |_, index| index as f64);
     }
-    for sweep in 0..SWEEPS {
-        let from_below = sweep % 2 == 1;
+    for round in 0..SORTING_ROUNDS {
+        let from_below = round % 2 == 1;
         let order: Vec<usize> = if from_below { (0..rows.len()).rev().collect() } else { (0..rows.len()).collect() };
         for index in order {
             let Some(row) = rows.get_mut(index) else { continue };

@@ -44,6 +44,7 @@ fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
     let has_node = |is_wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(is_wanted);
     let has_edge = |is_wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(is_wanted);
     let is_process = |node: &super::Node| node.kind == NodeKind::Process;
+    // No symbol shows the number of its deadlock or wait, so this number is 0 here.
     let symbols = [
         (
             has_node(|node| matches!(node.state, NodeState::Deadlock(_))),

@@ -1,5 +1,6 @@
-//! The nodes of a cluster's core, and the order in which they are placed on a circle: along arrows,
-//! as far as possible.
+//! The nodes of a cluster's core (a deadlock, or else the largest set of nodes that can all reach
+//! each other), and the order in which they are placed on a circle: along arrows, as far as
+//! possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,7 @@ pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec
     };
     let successors: BTreeMap<usize, Vec<usize>> = inside.iter().map(|node| (*node, successors_inside(*node))).collect();
     let successors_of = |node: usize| successors.get(&node).map_or(&[][..], Vec::as_slice);
+    // Each node of the path, with the index of the successor to try next.
     let mut path = vec![(first, 0)];
     let mut longest = vec![first];
     for _ in 0..MAX_STEPS {

@@ -1,5 +1,6 @@
-//! Radial layout: the core of a cluster on an inner circle, and the cluster's other nodes on rings
-//! around it.
+//! Radial layout: the core of a cluster (a deadlock, or nodes that can all reach each other) on an
+//! inner circle, and the cluster's other nodes, which form trees behind the core, on rings around
+//! it.
 
 use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;

@@ -72,6 +72,7 @@ pub(super) fn enclosing_corners<'a>(boxes: impl Iterator<Item = &'a NodeBox>) ->
     (low, high)
 }
 
+/// Whether two line segments cross; segments that only touch do not.
 pub(super) fn do_segments_cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     let side = |from: Point, to: Point, point: Point| {
         (to.x - from.x) * (point.y - from.y) - (to.y - from.y) * (point.x - from.x)

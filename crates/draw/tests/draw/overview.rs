@@ -47,6 +47,7 @@ fn overview_of(nodes: usize, window: Window, actions: &[Action]) -> Overview {
     finish(Script::new(scene_builder(nodes, window)).with_nodes(nodes).run(actions))
 }
 
+/// Draws an overview as text. Some tests draw only to check that drawing does not panic.
 fn text_of(overview: &Overview, columns: usize) -> String {
     draw_text(overview, columns, &|_, text| text.to_owned())
 }

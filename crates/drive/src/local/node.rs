@@ -13,7 +13,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Maximum number of inbox entries that a node handles in a turn. An entry may hold several inputs.
+/// Maximum number of mailbox entries that a node handles in a turn. An entry may hold several
+/// inputs.
 const MAX_ENTRIES_PER_TURN: usize = 256;
 
 /// A running node. Dropping it stops the node and waits until it has ended.

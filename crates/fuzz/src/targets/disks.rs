@@ -1,4 +1,4 @@
-//! The files of a data folder.
+//! The fuzz target for the files of a data folder.
 
 use crate::PathSignature;
 use quorate_core::{Durable, Incarnation, NodeId};
@@ -25,6 +25,7 @@ const SETTINGS: Settings = Settings { segment_bytes: 4 << 10, preallocated_bytes
 
 /// Replaces one file of a folder, chosen by the first byte, with the rest of the input. The store
 /// must open the folder or reject it; a folder that it opens must accept writes and keep them.
+/// Inputs have equal signatures if they replace the same file with a similar result.
 pub fn open_folder(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let (file_byte, content) = input.split_first().unwrap_or((&0, &[]));
@@ -48,7 +49,7 @@ pub fn open_folder(input: &[u8]) -> PathSignature {
     signature
 }
 
-/// Returns the files of a folder with some writes and a checkpoint, with their contents.
+/// Returns the paths and contents of the files of a valid folder, for example inputs.
 pub(crate) fn example_files() -> Vec<(PathBuf, Vec<u8>)> {
     let files = new_folder();
     let read = |path: PathBuf| {

@@ -68,7 +68,9 @@ pub(super) enum EffectLine<B, S, T, E> {
         count: usize,
         names: T,
     },
+    /// A view that the node's own membership protocol passes to the protocol inside it.
     View(View),
+    /// A lease that it passes likewise.
     Lease(Time),
 }
 
@@ -105,7 +107,7 @@ pub(super) struct Metadata<S, T> {
     #[serde(rename = "parcel", default, skip_serializing_if = "Option::is_none")]
     pub(super) payload_id: Option<PayloadId>,
     /// Set if a control message carries a payload for the first time. Every other control message
-    /// with a payload is a retransmission.
+    /// with a payload is a retransmission; messages of other classes never are.
     #[serde(rename = "first", default, skip_serializing_if = "is_false")]
     pub(super) is_first_transmission: bool,
 }

@@ -61,6 +61,7 @@ pub(super) enum Entry<C, E> {
 
 pub(super) struct Step<C, E> {
     pub(super) time: Time,
+    /// The reading of the node's own clock.
     pub(super) now: Time,
     pub(super) node: NodeId,
     pub(super) input: InputLine<RawJson, String, C>,
@@ -100,6 +101,7 @@ impl<R: BufRead> Journal<R> {
         if read_line(&mut input, &mut buffer, 1)? == 0 {
             return Err(JournalError::Empty);
         }
+        // The version alone: the header of a newer format may have other fields.
         #[derive(Deserialize)]
         struct Format {
             journal: u32,

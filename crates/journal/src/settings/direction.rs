@@ -19,8 +19,9 @@ use std::str::FromStr;
 pub enum Direction {
     /// `message 3 of 1 > 2 is lost`: the fate of a message.
     Message { from: NodeId, to: NodeId, number: u64, fate: Fate },
-    /// `timer 5 of 2 takes 153ms`: when a timer fires, by the node's own clock. It never fires
-    /// before its span starts, but it may fire after its span ends, like the timer of a busy node.
+    /// `timer 5 of 2 takes 153ms`: a timer fires this long after it was set, by the node's own
+    /// clock. It never fires before its span starts, but it may fire after its span ends, like the
+    /// timer of a busy node.
     Timer { node: NodeId, number: u64, delay: Duration },
     /// `sync 2 of 1 takes 4ms`: the duration of a disk sync.
     Sync { node: NodeId, number: u64, duration: Duration },
@@ -172,6 +173,7 @@ fn expect_word(reader: &mut Reader<'_>, word: &'static str, quoted_word: &'stati
     if reader.take_word(word) {
         return Ok(());
     }
+    // The error for any other word suggests `word` if the two are similar.
     reader.expect_end(&[word])?;
     Err(reader.missing(quoted_word))
 }

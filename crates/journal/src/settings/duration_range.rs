@@ -18,6 +18,7 @@ impl FromStr for DurationRange {
         let text = text.trim();
         match read_bounds(text, text, FORM)? {
             (min, max) if min <= max => Ok(Self(Span::between(min, max))),
+            // `Span::between` puts the bounds in the right order, for the correction in the error.
             (min, max) => Err(SettingError::reversed_bounds(text, Self(Span::between(min, max)).to_string())),
         }
     }

@@ -125,6 +125,7 @@ impl FromStr for Offset {
         if !digits.starts_with(|character: char| character.is_ascii_digit() || character == '.') {
             return Err(SettingError::not_a(text, "a clock offset", "3ms or -3ms"));
         }
+        // The error for a missing unit suggests a correction, which must keep the sign.
         let length: Length = digits.parse().map_err(|mistake| match mistake {
             SettingError::NoUnit { .. } => SettingError::NoUnit { text: text.into() },
             other => other,

@@ -58,6 +58,7 @@ proptest! {
         check::<TimedFault>(&text)?;
         check::<Direction>(&text)?;
         check::<Script>(&text)?;
+        // Unlike `FromStr`, this accepts only the commands of a family.
         match Script::parse(&text, &COMMANDS.map(|command| command.name())) {
             Ok(script) => prop_assert_eq!(script.to_string().parse(), Ok(script)),
             Err(mistake) => check_message(&mistake)?,
@@ -74,6 +75,7 @@ proptest! {
     #[test]
     fn the_nearest_word_is_a_known_one(word in hostile_text(), known in hostile_text()) {
         let found = nearest(&word, [known.as_str()]);
+        // `found` is `None` or the known word.
         prop_assert_eq!(found, found.and(Some(known.as_str())));
     }
 }

@@ -1,5 +1,6 @@
-//! The election algorithms, and the fixtures: variants with seeded bugs. The type of most fixtures
-//! has the name of the flaw: the fixture `bully-hasty` is the type `Hasty` in the module `bully`.
+//! The election algorithms, and the fixtures: variants with deliberate bugs. The type of most
+//! fixtures has the name of the flaw: the fixture `bully-hasty` is the type `Hasty` in the module
+//! `bully`.
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;
@@ -49,7 +50,7 @@ impl FamilyTypes for Election {
             election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
             election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
             // `Erased::new` requires nodes that can be cloned, compared and hashed; those of raft
-            // cannot.
+            // cannot be.
             ElectionEntry {
                 facts: &raft::FACTS,
                 make: Arc::new(|me, plan| Erased::new_opaque(RaftElection::new(me, plan))),

@@ -51,6 +51,7 @@ pub enum ElectionError {
     SilenceTooShort { silence: Length, period: Length },
 }
 
+/// An order to suggest: all nodes if the list is short, else `random`.
 fn example_order(nodes: usize) -> String {
     match nodes {
         0..=9 => (1..=nodes).rev().map(|number| number.to_string()).collect::<Vec<_>>().join(","),

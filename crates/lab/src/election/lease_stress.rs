@@ -15,6 +15,7 @@ struct StressCase {
     latency: Latency,
     /// The message delay that nodes assume. A shorter bound only makes them candidates earlier.
     delay_bound: Duration,
+    /// Duration of a disk sync.
     disk: Latency,
     lease: Duration,
     starters: Starters,

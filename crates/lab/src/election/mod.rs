@@ -239,9 +239,9 @@ impl RunFamily for Election {
         let facts = spec.algorithm.facts;
         // Nodes that form groups ask each other periodically forever. After faults they may need
         // several intervals to notice a change, so runs with faults settle for longer.
-        let checks_for_groups = facts.structure == Structure::Groups && spec.is_fault_free();
-        let sends_forever = facts.has_leases || checks_for_groups || spec.settings.detector.sends_heartbeats();
-        let settle = if sends_forever { SETTLING_TIME } else { SETTLING_TIME.max(ELECTION_BOUND_PER_NODE * nodes) };
+        let has_stable_groups = facts.structure == Structure::Groups && spec.is_fault_free();
+        let settles_briefly = facts.has_leases || has_stable_groups || spec.settings.detector.sends_heartbeats();
+        let settle = if settles_briefly { SETTLING_TIME } else { SETTLING_TIME.max(ELECTION_BOUND_PER_NODE * nodes) };
         Limits {
             max_time,
             max_settling: spec.message_time().times(settle) + detector::period(spec).times(SETTLING_HEARTBEATS),

@@ -104,6 +104,7 @@ fn messages_on_shared_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
         OrderingMethod::Sequencer(Sequencing::ThroughSequencer) => {
             (if plan.relays { members } else { 2 }, dissemination)
         }
+        // A proposal from each other member, and the agreed position from the sender to all.
         OrderingMethod::Agreement => for_all_senders(dissemination + members),
     }
 }

@@ -6,7 +6,7 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Clients that follow a script, and wait until their nodes have delivered what they sent.
+/// Clients that follow a script. They are done when their nodes have delivered what they sent.
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, the times of its `send` commands without an answer, including future ones.
@@ -81,6 +81,7 @@ impl Workload<Command, Event> for Script {
             | ClientEvent::Alarm => {}
             ClientEvent::Crashed | ClientEvent::Restarted => {
                 self.in_flight.remove(&node);
+                // The commands that the node got before, or while it was down, will have no answer.
                 if let Some(unanswered) = self.unanswered.get_mut(&node) {
                     unanswered.retain(|requested_at| *requested_at > now);
                 }
@@ -93,7 +94,8 @@ impl Workload<Command, Event> for Script {
     }
 }
 
-/// Returns the text of a `send` command, which may be empty; `None` for other commands.
+/// Returns the text of a `send` command, which may be empty; `None` for the only other command,
+/// `leave`.
 fn send_text(command: &TimedCommand) -> Option<&str> {
     (command.name() == "send").then(|| command.text().unwrap_or_default())
 }

@@ -20,7 +20,8 @@ struct StressCase {
     messages: u64,
     traffic: Traffic,
     window: u64,
-    /// The fault mix, in the syntax of `--random-faults`.
+    /// The fault mix, in the syntax of `--random-faults`. `deaf`: one node receives nothing from
+    /// another.
     faults: &'static str,
     /// In views: whether a member whose kernel closed a connection is removed at once, or when its
     /// lease expires.
@@ -128,6 +129,7 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
 }
 
 impl StressCase {
+    /// The experiment of this case; in a fixed group if `on_close` is `None`.
     fn spec_for(self, entry: &'static MulticastEntry, on_close: Option<OnClose>) -> Spec<Multicast> {
         let views = on_close.map(ViewSettings::with_short_leases);
         let settings = Settings {
@@ -144,7 +146,7 @@ impl StressCase {
             },
             relay: self.is_relayed,
             leaves: if views.is_some() { self.leaves } else { 0 },
-            // Small enough that a state is sent in several pieces.
+            // Small enough that a joiner receives the state in several pieces.
             piece: 64,
             views,
             ..Settings::default()

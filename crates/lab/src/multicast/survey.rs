@@ -65,6 +65,7 @@ impl Survey {
     }
 
     pub fn run(&self) -> Result<SurveyResult, LabError> {
+        // A sequencer is the first node, so that the last one is another sender.
         let last_node = NodeId::from_index(self.nodes.saturating_sub(1));
         let spec = self.run_spec(last_node);
         spec.validate()?;

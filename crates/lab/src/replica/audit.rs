@@ -87,6 +87,7 @@ impl LogAudit {
     pub(super) fn record_world_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
+                // A negative drift, of a slow clock, does not raise the maximum.
                 self.pace.max_drift_ppm = self.pace.max_drift_ppm.max(u32::try_from(by.parts()).unwrap_or(0));
             }
             Ok(Fault::Skew { .. }) => self.pace.jump_allowance = self.pace.jump_allowance + self.pace.max_leader_step,

@@ -27,13 +27,16 @@ pub(super) struct ChaosLimits {
 /// Makes these draws differ from those of other seed-chosen faults. Any constant would do.
 const SEED_SALT: u64 = 0x05EE_D0FC_4A05;
 
+/// The earliest time of a crash, because a crash at time zero takes effect before the nodes start.
+const RIGHT_AFTER_START: Duration = Duration::from_nanos(1);
+
 pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
     let mut drawer = FaultDrawer { limits, rng: SeededRng::new(seed ^ SEED_SALT, Stream::Faults), faults: Vec::new() };
     drawer.draw_drift();
     drawer.draw_links();
     if drawer.rng.below(4) == 0 {
         // The first election is the most contested one, because all replicas start together.
-        drawer.draw_restarts(Duration::from_nanos(1));
+        drawer.draw_restarts(RIGHT_AFTER_START);
     }
     for _ in 0..4 + drawer.rng.below(9) {
         drawer.draw_one();
@@ -55,7 +58,7 @@ impl FaultDrawer {
     }
 
     fn draw_time(&mut self) -> Duration {
-        self.rng.between(Duration::from_nanos(1), self.limits.window)
+        self.rng.between(RIGHT_AFTER_START, self.limits.window)
     }
 
     /// Some faults end before other nodes notice, some can last as long as an election, and some
@@ -272,7 +275,7 @@ mod tests {
             "link rest > 2",
         ];
         for kind in kinds.into_iter().chain(cuts).chain(links) {
-            assert!(texts.iter().any(|word| word.starts_with(kind)), "no {kind} in 300 seeds");
+            assert!(texts.iter().any(|text| text.starts_with(kind)), "no {kind} in 300 seeds");
         }
     }
 }

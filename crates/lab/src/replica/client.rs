@@ -55,6 +55,7 @@ impl Client {
         let pending = self.pending.as_mut()?;
         pending.attempt += 1;
         pending.asked_node = Some(node);
+        // The numbers of clients follow that of the operator.
         let request = RequestId {
             client: client_index as u64 + OPERATOR_CLIENT + 1,
             number: self.operation_number,
@@ -105,8 +106,8 @@ impl Client {
         }
     }
 
-    /// Records an answer. It is `None` for a late copy of a request, older than the client's last
-    /// one. Returns whether it is the first answer to the pending operation.
+    /// Records an answer, which is `None` for a late copy of a request, older than the client's
+    /// latest. Returns whether it is the first answer to the pending operation.
     pub(super) fn record_answer(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
         let Some(answer) = answer.filter(|_| request.number == self.operation_number) else { return false };
         let Some(pending) = self.pending.take() else { return false };

@@ -64,8 +64,8 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// The script with one more command. Everything from `elected_at` on moves earlier, so that it
-/// begins at `new_election_at`.
+/// The script with a command at `at` that makes `node` a candidate. Everything from `elected_at` on
+/// moves earlier, so that it begins at `new_election_at`.
 fn with_candidacy(
     script: &Script,
     candidacy_command: &str,

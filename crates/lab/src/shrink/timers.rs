@@ -16,8 +16,8 @@ pub(super) struct Timers {
     clocks: BTreeMap<NodeId, ClockState>,
 }
 
-/// The clock of a node: its time at the last step, the sum of its jumps, and whether it was ever
-/// wrong.
+/// The clock of a node: its time at the last step, the sum of its jumps, and whether it ever jumped
+/// or drifted.
 #[derive(Clone, Copy, Default)]
 struct ClockState {
     now: Time,
@@ -28,6 +28,7 @@ struct ClockState {
 pub(super) struct PendingTimer {
     number: u64,
     span: Span,
+    /// True time since the start of the run, like all parameters `at`.
     set_at: Duration,
     pub(super) queue_position: u64,
     clock_when_set: ClockState,
@@ -36,9 +37,11 @@ pub(super) struct PendingTimer {
 }
 
 impl PendingTimer {
-    /// The direction for a timer that fired; `None` if its duration was fixed.
+    /// The direction for a timer that fired at `at`, when the node's clock showed `now`; `None` if
+    /// its duration was fixed.
     pub(super) fn direction(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
-        // Directions measure by the node's own clock. Its jumps are faults of the script.
+        // Directions measure by the node's own clock, but without its jumps: those are faults of
+        // the script, and leave the remaining time of a timer unchanged.
         let delay = if self.latest_clock.is_wrong {
             let jumped_since = self.latest_clock.jumped_nanos - self.clock_when_set.jumped_nanos;
             Time::from_nanos(now.nanos().saturating_sub(jumped_since)).since(self.clock_when_set.now)
@@ -50,8 +53,8 @@ impl PendingTimer {
         (!is_fixed).then_some(Direction::Timer { node, number: self.number, delay })
     }
 
-    /// The direction that keeps a timer from firing before this instant; `None` if the timer cannot
-    /// fire earlier anyway. A wrong clock runs at most twice as fast as true time.
+    /// The direction that keeps a timer from firing up to this instant; `None` if the timer cannot
+    /// fire by then anyway. A wrong clock runs at most twice as fast as true time.
     fn hold_until(&self, node: NodeId, until: Duration, has_wrong_clock: bool) -> Option<Direction> {
         let elapsed = saturating_difference(until, self.set_at).times(if has_wrong_clock { 2 } else { 1 });
         let delay = elapsed + Duration::from_millis(1);
@@ -64,13 +67,15 @@ impl Timers {
         self.clocks.entry(node).or_default().now = now;
     }
 
+    /// Records a change of a clock: a jump, or a drift if `by_nanos` is 0.
     pub(super) fn record_jump(&mut self, node: NodeId, by_nanos: i64) {
         let clock = self.clocks.entry(node).or_default();
         clock.jumped_nanos = clock.jumped_nanos.saturating_add(by_nanos);
         clock.is_wrong = true;
     }
 
-    /// Records that a timer is set. It replaces a pending one of the same name.
+    /// Records that a timer is set. It replaces a pending one of the same name. A direction keeps a
+    /// timer that is replaced, cancelled or lost in a crash from firing in the repeated run.
     pub(super) fn record_set(
         &mut self,
         node: NodeId,

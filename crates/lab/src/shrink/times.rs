@@ -184,7 +184,7 @@ fn instants(script: &Script) -> Vec<Duration> {
 fn gap_before(script: &Script, index: usize) -> Option<(Duration, Duration)> {
     let instants = instants(script);
     let after = *instants.get(index)?;
-    let before = index.checked_sub(1).and_then(|before| instants.get(before)).copied().unwrap_or(Duration::ZERO);
+    let before = index.checked_sub(1).and_then(|previous| instants.get(previous)).copied().unwrap_or(Duration::ZERO);
     Some((before, after))
 }
 

@@ -109,8 +109,8 @@ impl Failure {
     }
 }
 
-/// The messages of each link and the timers and saves of each node. Directions beyond them have no
-/// effect and can be removed.
+/// The numbers of messages of each link and of saves of each node, and when each node set its
+/// timers. Directions beyond them have no effect and can be removed.
 #[derive(Clone, Debug, Default)]
 struct ChoiceCounts {
     messages: BTreeMap<(NodeId, NodeId), u64>,

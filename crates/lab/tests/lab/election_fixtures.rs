@@ -10,7 +10,7 @@ use quorate_lab::registry::{Entry, Family, fixtures};
 use quorate_lab::sweep::SweepSummary;
 use quorate_lab::{Election, Spec};
 
-/// A fixture, and the conditions that reveal its seeded bug.
+/// A fixture, and the conditions that reveal its deliberate bug.
 struct Case {
     name: &'static str,
     /// The correct algorithm.
@@ -28,7 +28,8 @@ struct Case {
 const TWO_LEADERS: &str = "one-leader-per-epoch";
 const NO_LEADER: &str = "agreed";
 
-const fn case_without_faults(
+/// A case with repair and without restarts, unless the caller overrides these.
+const fn default_case(
     name: &'static str,
     twin: &'static str,
     property: &'static str,
@@ -38,18 +39,18 @@ const fn case_without_faults(
 }
 
 const CASES: [Case; 8] = [
-    case_without_faults("chang-roberts-passes-all", "chang-roberts", TWO_LEADERS, 8),
-    case_without_faults("lelann-any-order", "lelann", TWO_LEADERS, 7),
-    case_without_faults("ring-list-first", "ring-list", TWO_LEADERS, 8),
-    case_without_faults("hirschberg-sinclair-one-sided", "hirschberg-sinclair", TWO_LEADERS, 6),
-    Case { repair: Repair::None, ..case_without_faults("peterson-any-order", "peterson", NO_LEADER, 13) },
+    default_case("chang-roberts-passes-all", "chang-roberts", TWO_LEADERS, 8),
+    default_case("lelann-any-order", "lelann", TWO_LEADERS, 7),
+    default_case("ring-list-first", "ring-list", TWO_LEADERS, 8),
+    default_case("hirschberg-sinclair-one-sided", "hirschberg-sinclair", TWO_LEADERS, 6),
+    Case { repair: Repair::None, ..default_case("peterson-any-order", "peterson", NO_LEADER, 13) },
     Case {
         repair: Repair::None,
         has_restarts: true,
-        ..case_without_faults("peterson-forgetful", "peterson", TWO_LEADERS, 19)
+        ..default_case("peterson-forgetful", "peterson", TWO_LEADERS, 19)
     },
-    case_without_faults("bully-hasty", "bully", TWO_LEADERS, 2),
-    Case { has_restarts: true, ..case_without_faults("bully-unasking", "bully", TWO_LEADERS, 8) },
+    default_case("bully-hasty", "bully", TWO_LEADERS, 2),
+    Case { has_restarts: true, ..default_case("bully-unasking", "bully", TWO_LEADERS, 8) },
 ];
 
 const SEEDS: u64 = 400;

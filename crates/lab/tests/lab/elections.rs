@@ -22,6 +22,7 @@ fn latencies() -> [Latency; 3] {
     [parse("fixed:1ms"), parse("uniform:1ms..5ms"), parse("long-tail:2ms")]
 }
 
+/// Runs an election that this node, counted from 1, must win in the first round.
 fn run_won_by(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
     let outcome = run_without_violations(spec);
     assert_eq!(outcome.summary.leader, Some(NodeId::from_index(leader - 1)), "a single starter must win");
@@ -29,6 +30,7 @@ fn run_won_by(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
     outcome
 }
 
+/// The values of `--starters` that let one node start, each with that node, counted from 1.
 fn single_starters(nodes: usize) -> [(&'static str, usize); 3] {
     [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)]
 }
@@ -191,5 +193,6 @@ fn an_algorithm_whose_nodes_cannot_be_cloned_cannot_be_checked() {
 fn the_printed_command_contains_the_starters() {
     let spec = Spec { seed: 9, loss: parse("0.1"), ..raft(5, "2,4-5") };
     assert_eq!(spec.command("sim"), "quorate sim raft --nodes 5 --seed 9 --starters 2,4,5 --loss 0.1");
+    // These starters also elect a leader.
     assert!(run(&Spec { loss: parse("0"), ..spec }).summary.epoch >= Some(Epoch(1)));
 }

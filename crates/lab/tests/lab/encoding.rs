@@ -23,6 +23,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What the nodes of a run encoded and decoded.
 #[derive(Default)]
 struct Traffic {
     messages: AtomicU64,

@@ -22,6 +22,7 @@ fn summary(run: &HandWrittenRun<Measures>) -> MutexSummary {
     run.observer.summary(&MessageCounts::new(4), &properties, Duration::from_millis(1), "ms")
 }
 
+/// A measured delay, in milliseconds.
 fn delay(mean: f64, max: f64, samples: u64) -> Option<Delay> {
     Some(Delay { mean, max, samples })
 }
@@ -67,17 +68,16 @@ fn sync_delay_is_from_the_release_to_the_waiters_entry() {
 #[test]
 fn sync_delay_counts_only_with_exactly_one_waiter_whose_request_is_known_everywhere() {
     let held = || run().requests(0, 1).enters(2, 1, 1);
-    let none = held().releases(10, 1).requests(11, 2).enters(13, 2, 2);
-    let two = held().requests(3, 2).requests(3, 3).releases(10, 1).enters(11, 2, 2);
-    let recent = held().requests(7, 2).releases(10, 1).enters(12, 2, 2);
-    let another =
+    let no_waiter = held().releases(10, 1).requests(11, 2).enters(13, 2, 2);
+    let two_waiters = held().requests(3, 2).requests(3, 3).releases(10, 1).enters(11, 2, 2);
+    let recent_waiter = held().requests(7, 2).releases(10, 1).enters(12, 2, 2);
+    let another_enters_first =
         held().requests(3, 2).releases(10, 1).requests(10, 3).enters(11, 3, 2).releases(12, 3).enters(13, 2, 3);
-    for (name, run) in [("none", &none), ("two", &two), ("recent", &recent), ("another", &another)] {
-        let sync_delay = summary(run).sync_delay;
-        // If another node enters first, the delay counts from the release of that node.
-        let expected = if name == "another" { delay(1.0, 1.0, 1) } else { None };
-        assert_eq!(sync_delay, expected, "{name}");
+    for (name, run) in [("no waiter", &no_waiter), ("two waiters", &two_waiters), ("recent waiter", &recent_waiter)] {
+        assert_eq!(summary(run).sync_delay, None, "{name}");
     }
+    // The delay counts from the release of the node that entered first.
+    assert_eq!(summary(&another_enters_first).sync_delay, delay(1.0, 1.0, 1));
     let just_known = held().requests(6, 2).releases(10, 1).enters(12, 2, 2);
     assert_eq!(summary(&just_known).sync_delay, delay(2.0, 2.0, 1));
 }

@@ -18,7 +18,7 @@ fn by_mutex_the_first_requester_leads_for_three_messages_per_peer() {
                 ..election("by-mutex", nodes, starters)
             });
             let (summary, peers) = (outcome.summary, nodes as u64 - 1);
-            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "the winner must not depend on its rank");
+            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "the rank must not decide the winner");
             assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
             assert_eq!(summary.rounds, 1);
         }
@@ -47,7 +47,7 @@ fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
 fn by_mutex_one_crashed_node_blocks_the_election() {
     let spec = Spec { faults: vec![parse("crash 2")], ..election("by-mutex", 3, "all") };
     let outcome = run(&spec);
-    assert_eq!(outcome.violated_verdicts().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
+    assert_eq!(outcome.violated_verdicts().map(|verdict| verdict.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }
 

@@ -1,5 +1,5 @@
-//! Tests of replicas in the lab: properties under random faults (`--chaos`), seeded bugs that must
-//! be found, and determinism.
+//! Tests of replicas in the lab: properties under random faults (`--chaos`), deliberate bugs that
+//! must be found, and determinism.
 
 use crate::common::{assert_every_seed_holds, assert_repeatable, run_without_violations, sweep_seeds};
 use quorate_core::Duration;

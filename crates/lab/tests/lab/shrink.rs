@@ -65,15 +65,15 @@ fn table_row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
     // The script is parsed from its text, as from a file.
     let reparsed = Spec { script: Some(Script::parse(&script.to_string(), F::COMMANDS).unwrap()), ..spec.clone() };
     let outcome = experiment::run(&reparsed).unwrap();
-    let violation = outcome.violated_verdicts().find(|verdict| verdict.name == *property);
-    let violation = violation.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
-    assert_eq!(violation.violation.as_ref(), Some(&shrunk.violation));
+    let verdict = outcome.violated_verdicts().find(|verdict| verdict.name == *property);
+    let verdict = verdict.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
+    assert_eq!(verdict.violation.as_ref(), Some(&shrunk.violation));
     if let Some(twin) = correct_twin(spec.algorithm.name())
         .filter(|_| shrunk.kind == PropertyKind::Always || F::FAMILY == Family::Replica)
     {
         let outcome = experiment::run(&Spec { algorithm: Algorithm::named(twin).unwrap(), ..reparsed }).unwrap();
-        let violation = outcome.violated_verdicts().find(|verdict| verdict.name == *property);
-        assert!(violation.is_none(), "this is not a failure of the seeded bug of {}:\n{script}", spec.algorithm);
+        let verdict = outcome.violated_verdicts().find(|verdict| verdict.name == *property);
+        assert!(verdict.is_none(), "this is not a failure of the seeded bug of {}:\n{script}", spec.algorithm);
     }
     let arrow = |before: u64, after: u64| format!("{before} → {after}");
     let mut row = format!("| `{}` | `{property}` | {from}", spec.algorithm);
@@ -306,8 +306,8 @@ fn runs_are_bounded_and_an_interruption_keeps_the_best() {
     });
     let stopped = stopped.unwrap();
     assert_eq!((stopped.end, stopped.tried_runs), (SearchEnd::Interrupted, 200));
-    let smallest = |figures: &RunFigures| (figures.nodes, figures.events);
-    assert!(smallest(&stopped.after) < smallest(&stopped.before));
+    let size = |figures: &RunFigures| (figures.nodes, figures.events);
+    assert!(size(&stopped.after) < size(&stopped.before));
     let outcome = experiment::run(&stopped.spec).unwrap();
     assert!(
         outcome.violated_verdicts().any(|verdict| verdict.name == stopped.property),

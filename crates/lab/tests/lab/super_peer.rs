@@ -24,7 +24,8 @@ fn every_populated_region_has_one_super_peer_and_the_others_attach_to_it() {
         for (reserved, latency) in [(0, "fixed:1ms"), (2, "uniform:1ms..5ms"), (5, "fixed:3ms")] {
             let spec = Spec { latency: parse(latency), seed: nodes as u64, ..super_peer_spec(nodes, reserved) };
             let summary = run_to_completion(&spec).summary;
-            let (measures, loads) = (summary.super_peers.expect("super-peers"), overlay(&spec).loads(|_| false));
+            let no_node_is_down = |_| false;
+            let (measures, loads) = (summary.super_peers.expect("super-peers"), overlay(&spec).loads(no_node_is_down));
             assert_eq!(measures.count, loads.len() as u64);
             assert_eq!(measures.largest_load, loads.iter().map(|(_, load)| *load as u64).max().expect("a load"));
             let others = nodes as u64 - measures.count;
@@ -77,7 +78,8 @@ fn the_fewest_bits_that_satisfy_a_load_bound_are_chosen() {
             let measures = run_super_peers(&spec);
             assert!(measures.largest_load <= bound as u64, "{measures:?}");
             let fewer = overlay(&spec).with_region_bits(measures.reserved_bits - 1);
-            assert!(fewer.largest_load(|_| false) > bound, "seed {seed}: fewer bits would suffice");
+            let no_node_is_down = |_| false;
+            assert!(fewer.largest_load(no_node_is_down) > bound, "seed {seed}: fewer bits would suffice");
         }
     }
 }

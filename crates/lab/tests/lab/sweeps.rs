@@ -51,7 +51,7 @@ fn crashes_block_the_textbook_algorithms_but_exclusion_holds() {
         let mut blocked_runs = 0;
         for seed in 0..500 {
             let outcome = run(&Spec { seed, ..spec.clone() });
-            let violations: Vec<_> = outcome.violated_verdicts().map(|violation| violation.name).collect();
+            let violations: Vec<_> = outcome.violated_verdicts().map(|verdict| verdict.name).collect();
             assert!(violations.iter().all(|name| *name == "served"), "seed {seed}: {violations:?}");
             blocked_runs += usize::from(!violations.is_empty());
         }
@@ -60,7 +60,7 @@ fn crashes_block_the_textbook_algorithms_but_exclusion_holds() {
 }
 
 #[test]
-fn lossy_bare_links_block_the_algorithm() {
+fn lossy_bare_links_block_ricart_agrawala() {
     let spec = Spec::<Mutex> { links: LinkChoice::Bare, loss: parse("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
     let (_, violation) = sweep_until_failure(&spec, 100)
         .first_failure
@@ -70,13 +70,13 @@ fn lossy_bare_links_block_the_algorithm() {
 
 #[test]
 fn flaws_of_ricart_agrawala_variants_are_found_within_a_thousand_seeds() {
-    let cancels = parse("0.5");
+    let half = parse("0.5");
     for (algorithm, cancels, expected) in [
         ("ricart-agrawala-clock-only", Chance::default(), "exclusion"),
         ("ricart-agrawala-node-only", Chance::default(), "exclusion"),
         ("ricart-agrawala-first-only", Chance::default(), "served"),
         ("ricart-agrawala-1981", Chance::default(), "happened-before-order"),
-        ("ricart-agrawala-1981", cancels, "exclusion"),
+        ("ricart-agrawala-1981", half, "exclusion"),
     ] {
         let settings = Settings {
             entries: 40,

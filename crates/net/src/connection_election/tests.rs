@@ -49,6 +49,7 @@ fn meet_1_at_most_one_dial_and_no_dial_while_connected() {
     let (mut low, _) = pair();
     assert_eq!(low.start_dial(), Some(Dial(1)));
     assert_eq!(low.start_dial(), None);
+    // `false` means that there was no such dial or connection.
     assert!(low.handle_failed_dial(Dial(1)) && !low.handle_failed_dial(Dial(1)));
     assert_eq!(
         send_hello(&mut low),
@@ -87,6 +88,7 @@ fn meet_2_a_refused_dial_is_not_accepted_later() {
 
 #[test]
 fn meet_2_duplicate_and_superseded_incarnations_are_refused() {
+    // Another process that claims the same incarnation.
     let twin = ProcessIdentity { process_nonce: ProcessNonce(8), ..FIRST_PROCESS };
     let (mut low, mut high) = pair();
     low.handle_hello(&hello(FIRST_PROCESS, 1));
@@ -160,11 +162,11 @@ fn meet_4_an_incoming_hello_replaces_a_dial_that_has_not_sent_one() {
 #[test]
 fn meet_5_a_peer_that_lost_the_connection_of_our_unanswered_dial_is_welcomed() {
     let (mut low, mut high) = pair();
-    let hello = as_received(FIRST_PROCESS, send_hello(&mut low));
-    high.handle_hello(&hello);
+    let hello_of_low = as_received(FIRST_PROCESS, send_hello(&mut low));
+    high.handle_hello(&hello_of_low);
     high.handle_lost_connection(theirs(1));
     // The higher node's Welcome is lost with the connection, so the lower node still waits.
-    let hello = as_received(FIRST_PROCESS, send_hello(&mut high));
-    assert_eq!(hello.last_welcomed_dial, Dial(1));
-    assert!(matches!(low.handle_hello(&hello), HelloReply::Welcome { replaced: Some(_), .. }));
+    let hello_of_high = as_received(FIRST_PROCESS, send_hello(&mut high));
+    assert_eq!(hello_of_high.last_welcomed_dial, Dial(1));
+    assert!(matches!(low.handle_hello(&hello_of_high), HelloReply::Welcome { replaced: Some(_), .. }));
 }

@@ -41,6 +41,7 @@ pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 // The lengths of the parts of a frame, in bytes.
+/// The length, and again its complement.
 const WORD_BYTES: usize = 4;
 const LENGTH_FIELD_BYTES: usize = 2 * WORD_BYTES;
 /// From the version to the acknowledgement.
@@ -54,7 +55,7 @@ const MAX_RESERVED_BYTES: usize = 64 * 1024;
 /// Maximum length of the reason in a Bye frame, in bytes.
 const MAX_REASON_BYTES: usize = 512;
 
-/// The frame limit for messages of at most `message_bytes`.
+/// Maximum value of a frame's length field, in bytes, for messages of at most `message_bytes`.
 pub const fn frame_limit(message_bytes: usize) -> usize {
     HEADER_BYTES + BATCH_HEAD_BYTES + MAX_MESSAGE_HEAD_BYTES + message_bytes + CHECKSUM_BYTES
 }

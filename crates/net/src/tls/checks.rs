@@ -44,8 +44,8 @@ pub(super) fn check_chain(
 }
 
 /// Checks that the certificate contains exactly this name. The inner error lists up to three names
-/// that it contains instead. A wildcard such as `*.demo.quorate` does not count, because it would
-/// match every node.
+/// that it contains instead; the outer one says why it cannot be parsed. A wildcard such as
+/// `*.demo.quorate` does not count, because it would match every node.
 pub(super) fn check_name(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let names: Vec<&str> = parsed.valid_dns_names().collect();

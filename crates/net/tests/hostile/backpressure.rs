@@ -1,5 +1,5 @@
 //! Peers that do not read: the memory held for them is bounded, and clients wait if the protocol
-//! needs reliable links.
+//! needs reliable links. Nodes 1 and 2 of a group of three are real; the tests play node 3.
 
 use crate::chatter::Command;
 use crate::cluster::{Cluster, NodeOptions, node};
@@ -15,7 +15,7 @@ use tokio::net::tcp::OwnedWriteHalf;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 /// Maximum number of bytes held for a peer in the test that drops messages: more than the operating
-/// system buffers for a connection.
+/// system buffers for a connection, so twice as many bytes do not fit.
 const MAX_HELD_BYTES: usize = 16 * MIB;
 
 /// Limits that a peer reaches quickly if it does not read.
@@ -149,8 +149,8 @@ async fn clients_continue_when_the_peer_reads_again() {
     // Start a real incarnation of node 3, which reads and acknowledges.
     drop(fake_peer);
     let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
-    let security = quorate_net::tls::Security::Plain;
-    let three = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, security, &options);
+    let (incarnation, security) = (1, quorate_net::tls::Security::Plain);
+    let three = crate::cluster::TestNode::start(node(3), incarnation, &cluster.endpoints[2], peers, security, &options);
     within("the end of the client", client).await.unwrap();
     cluster.nodes.push(three);
     cluster.check_exchange().await;

@@ -125,6 +125,7 @@ async fn plain_bytes_at_a_tls_port_are_refused() {
     let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
     let (header, hello) = hello_frame(2, 1);
     let plain_hello = encode(&header, &Body::Hello(hello));
+    // The last case is longer than any TLS record.
     for (count, bytes) in [&plain_hello[..], b"GET / HTTP/1.1\r\n\r\n", &[0xFF; 70_000]].into_iter().enumerate() {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
         let _ = stream.write_all(bytes).await;
@@ -143,8 +144,9 @@ async fn a_plain_node_and_a_tls_node_both_log_the_mismatch() {
     let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
     cluster.nodes.pop().unwrap().crash().await;
     let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
-    let options = NodeOptions::default();
-    let plain = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, Security::Plain, &options);
+    let (incarnation, options) = (1, NodeOptions::default());
+    let endpoint = &cluster.endpoints[2];
+    let plain = crate::cluster::TestNode::start(node(3), incarnation, endpoint, peers, Security::Plain, &options);
     log.wait_for_line(&["the peer does not use TLS", "start it with --certs"]).await;
     log.wait_for_line(&["the peer uses TLS, but this node expects plain TCP."]).await;
     cluster.check_exchange().await;

@@ -15,7 +15,7 @@ pub(crate) struct Chatter {
 pub(crate) enum Command {
     /// Send `count` numbered messages to a node, each with `padding` extra bytes.
     Send { to: NodeId, count: u64, padding: usize },
-    /// Ask a node a question.
+    /// Ask a node a question: a number, which the answer repeats.
     Ask { to: NodeId, question: u64 },
     /// Ask the node `via` to send a numbered message to the node `to`.
     Forward { via: NodeId, to: NodeId, padding: usize },

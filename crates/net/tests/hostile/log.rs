@@ -22,7 +22,7 @@ struct Lines {
     line_written: Notify,
 }
 
-/// The subscriber that records the log lines.
+/// The subscriber that records the log lines and ignores spans.
 struct Recorder(Arc<Lines>);
 
 impl Log {
@@ -36,6 +36,7 @@ impl Log {
     pub(crate) async fn wait_for_line(&self, parts: &[&str]) -> String {
         let waiting = async {
             loop {
+                // Created before the search, so that a line written meanwhile wakes this task.
                 let line_written = self.lines.line_written.notified();
                 if let Some(line) = self.all().into_iter().find(|line| parts.iter().all(|part| line.contains(part))) {
                     return line;

@@ -8,6 +8,9 @@ use bytes::Bytes;
 use quorate_core::Incarnation;
 use quorate_net::frame::{Body, Dial, Header, encode};
 
+/// The incarnation of the fake node.
+const INCARNATION: u64 = 0;
+
 /// Nodes 1 and 2 of a group of three, and a fake node 3.
 struct MalformedFrameTest {
     log: Log,
@@ -23,7 +26,8 @@ impl MalformedFrameTest {
         Self { log, cluster, last_dial: 0 }
     }
 
-    /// Connects a fake node 3 to node 1, with a higher dial number each time.
+    /// Connects a fake node 3 to node 1, with a higher dial number each time, as if it had been
+    /// connected to node 1's incarnation 0 before.
     async fn connect(&mut self) -> FakePeer {
         self.last_dial += 1;
         let (header, mut hello) = hello_frame(3, 1);
@@ -31,8 +35,8 @@ impl MalformedFrameTest {
         FakePeer::connect_welcomed(self.cluster.address(1), header, hello).await.0
     }
 
-    /// Checks that node 1 closes the connection after these bytes, with all of these parts in one
-    /// log line.
+    /// Checks that node 1 closes the connection after these bytes, and that one log line contains
+    /// all of these parts.
     async fn check_closes_after(&mut self, bytes: &[u8], parts: &[&str]) {
         let mut fake_peer = self.connect().await;
         fake_peer.write(bytes).await;
@@ -96,7 +100,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
             "its message numbers exceed 64 bits",
         ),
         (
-            // Message 1 announces 200 bytes and has one.
+            // First number 1, difference 0 and length 200 of a message that has only one byte.
             encode(&valid_header, &Body::Batch(Bytes::from_static(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 200, 1, 7]))).to_vec(),
             "it ends inside a message",
         ),
@@ -125,14 +129,14 @@ async fn duplicate_messages_are_delivered_once() {
     // A lower number than the last one counts as a duplicate, whatever the message contains.
     fake_peer.send(&Body::Batch(batch(&[(3, number_message(99)), (6, number_message(4))]))).await;
     let one = &mut test.cluster.nodes[0];
-    one.wait_for_number(node(3), 0, 4).await;
+    one.wait_for_number(node(3), INCARNATION, 4).await;
     drop(fake_peer);
     let mut fake_peer = test.connect().await;
     fake_peer.send(&first).await;
     fake_peer.send(&Body::Batch(batch(&[(7, number_message(5)), (8, Message::Question(1))]))).await;
     while !matches!(fake_peer.receive().await.expect("no answer").body, Body::Batch(_)) {}
     let one = &mut test.cluster.nodes[0];
-    one.wait_for_number(node(3), 0, 5).await;
+    one.wait_for_number(node(3), INCARNATION, 5).await;
     // The first batch again, message 3, and the first batch a third time.
     assert_eq!(one.link(node(3)).duplicates, 3 + 1 + 3);
     test.cluster.check_exchange().await;
@@ -146,9 +150,9 @@ async fn undecodable_messages_are_skipped_and_logged_at_a_limited_rate() {
     let undecodable: Vec<(u64, Vec<u8>)> = (1..=2_000).map(|number| (number, vec![0xEE; 5])).collect();
     fake_peer.send(&Body::Batch(raw_batch(&undecodable))).await;
     fake_peer.send(&Body::Batch(batch(&[(2_001, number_message(1))]))).await;
-    test.cluster.nodes[0].wait_for_number(node(3), 0, 1).await;
+    test.cluster.nodes[0].wait_for_number(node(3), INCARNATION, 1).await;
     test.log.wait_for_line(&["ERROR", "Cannot decode message 1 from node 3"]).await;
-    // The node writes at most ten such lines per second.
+    // The node writes at most ten such lines per second. This takes less than two seconds.
     assert!(test.log.count("Cannot decode") < 20, "{} lines", test.log.count("Cannot decode"));
     test.cluster.check_exchange().await;
     test.cluster.stop().await;
@@ -164,7 +168,7 @@ async fn a_peer_that_keeps_sending_malformed_bytes_is_logged_at_a_limited_rate()
         fake_peer.wait_for_close().await;
     }
     test.log.wait_for_line(&["Suppressed", "more lines about connections"]).await;
-    // The node writes at most ten such lines per second.
+    // The node writes at most ten such lines per second. This takes less than ten seconds.
     let lines = test.log.count("is shorter than any valid frame");
     assert!(lines <= 100, "{lines} lines about one peer");
     test.cluster.check_exchange().await;

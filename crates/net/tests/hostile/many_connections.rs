@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Number of connections that the test opens. Each costs a file descriptor on both sides until it
-/// is closed.
+/// Number of connections that the first test opens; the second opens a quarter. Each costs a file
+/// descriptor on both sides until it is closed.
 const CONNECTIONS: usize = 1_000;
 /// Maximum number of unfinished handshakes of a node.
 const MAX_PENDING: usize = 32;
@@ -34,7 +34,8 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
     let mut streams = Vec::new();
     for number in 0..CONNECTIONS {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
-        // Announce the longest frame that is allowed, and send most of it.
+        // Announce the longest frame that is allowed, and send most of it. Its first byte is a
+        // valid version.
         let length = HANDSHAKE_LIMIT as u32;
         stream.write_all(&[length.to_le_bytes(), (!length).to_le_bytes()].concat()).await.unwrap();
         let _ = stream.try_write(&[1; HANDSHAKE_LIMIT - 100]);
@@ -43,7 +44,7 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
             cluster.check_exchange().await;
         }
     }
-    // The node has closed all but the last few connections.
+    // The node has closed all but the last `MAX_PENDING` connections.
     for stream in &mut streams[..CONNECTIONS - MAX_PENDING] {
         let mut answer = Vec::new();
         let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
@@ -88,9 +89,11 @@ async fn announced_long_frames_cost_little_memory() {
 #[tokio::test]
 async fn a_peer_that_announces_much_and_sends_little_costs_little() {
     let _log = Log::new();
-    let mut cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
+    let (size, real_nodes) = (3, 2);
+    let mut cluster = Cluster::with_fake_peers(size, real_nodes, &NodeOptions::default(), Cluster::plain).await;
     let initial_bytes = memory::current();
     let mut peers = Vec::new();
+    // The test dials node 1 in place of node 3, as if it had been connected to it before.
     for dial in 1..=50 {
         let (header, mut hello) = hello_frame(3, 1);
         hello.dial.0 = dial;

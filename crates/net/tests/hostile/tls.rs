@@ -43,6 +43,8 @@ struct HandshakeResults {
 }
 
 impl HandshakeResults {
+    /// Checks that both ends accepted, each by checking the other's certificate: a resumed session
+    /// would rely on an older check.
     #[track_caller]
     fn assert_succeeded(&self) {
         let ends = [&self.dialler, &self.listener];
@@ -183,6 +185,7 @@ async fn both_ends_refuse_expired_certificates() {
     let (two, three) = (certificates.identity(2), certificates.identity(3));
     let expired_dialler = certificates.connector_with(Some(&certificates.expired(3)));
     shake_hands(&expired_dialler, two.acceptor(), &two).await.assert_listener_refused("its certificate has expired");
+    // This certificate also has the wrong name, but the dates are checked first.
     shake_hands(three.connector(), &acceptor_without_checks(&certificates.expired(3)), &three)
         .await
         .assert_dialler_refused("its certificate has expired");

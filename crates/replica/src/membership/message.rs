@@ -8,7 +8,7 @@ use quorate_core::{Class, Describe, Incarnation, NodeId, PayloadId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A message between members.
+/// A message between members. `M` and `R` are the inner protocol's messages and reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
@@ -84,7 +84,8 @@ pub enum Timer<T> {
     Replica(ReplicaTimer),
     /// The next request for a lease.
     Keepalive,
-    /// The next check for overdue leases, which also repeats the founding and the suspicions.
+    /// The next check for overdue leases. The check also repeats the proposal to found the group
+    /// and the reports of suspicions, which may have been lost.
     #[serde(rename = "round")]
     LeaseCheck,
     /// The member's turn to campaign, after the leader's process has ended.

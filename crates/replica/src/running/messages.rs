@@ -19,6 +19,7 @@ impl<S: StateMachine> RunningReplica<S> {
         match message {
             Message::Piece(piece) => {
                 let snapshot = piece.snapshot;
+                // This is the term of the leader that sends the snapshot.
                 if snapshot.term < self.role.term {
                     return;
                 }
@@ -36,7 +37,7 @@ impl<S: StateMachine> RunningReplica<S> {
                 self.continue_sending(from, progress, out);
             }
             // RP-10. A replica that waits for its admission answers, but does not confirm the
-            // leader's round.
+            // leader's round of heartbeats, by which the leader would answer queries.
             Message::Heartbeat { term, .. } if self.is_joining() => {
                 self.engine.step(from, Message::Heartbeat { term, commit: 0, round: None });
                 if let Some(incarnation) = self.joining_incarnation {
@@ -69,7 +70,8 @@ impl<S: StateMachine> RunningReplica<S> {
     }
 
     /// Why a valid message is ignored: a vote would break a promise, this replica is not admitted,
-    /// or its disk is full. `None` if it is not ignored.
+    /// or its disk is full. `None` if it is not ignored. A forced vote breaks no promise, because
+    /// the leader itself transfers its leadership to that candidate.
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
         let is_from_leader = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {

@@ -64,7 +64,8 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Whether this replica may answer queries without a round now.
+    /// Whether this replica may answer queries without a round now. It must also lead by the state
+    /// of the engine, which may be newer than `role`.
     pub(super) fn has_lease(&self, now: Time) -> bool {
         let is_leased = self.settings.reads == ReadMode::Lease && self.lease.is_valid(now, self.role.term);
         is_leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
@@ -117,8 +118,8 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Transfers the leadership. There is no lease in this term afterwards, because the other node
-    /// may become a candidate at any time.
+    /// RP-12. Transfers the leadership. There is no lease in this term afterwards, because the
+    /// other node may become a candidate at any time.
     pub(crate) fn transfer(&mut self, to: NodeId, out: &mut Out<'_, S>) {
         if self.role.leads && to != self.me && self.engine.configuration().incoming.voters.contains(&to) {
             out.note("RP-12", format_args!("offers the leadership to {to}"));
@@ -127,8 +128,8 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Campaigns, unless the replica is no voter, is bound by its promise to a leader, waits for
-    /// its disk, or has a full disk.
+    /// RP-12. Campaigns, unless the replica is no voter, is bound by its promise to a leader, waits
+    /// for its disk, or has a full disk.
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let is_voter = self.engine.configuration().is_voter(self.me);
         if is_voter && now >= self.promised_until && self.engine.has_saved_all() && !self.is_disk_full {

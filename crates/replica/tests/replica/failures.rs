@@ -12,6 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 type Node = Replica<Registers>;
 type ReplicaEvent = Event<Registers>;
 
+/// Ticks that a test waits for the outcome of a read or write.
+const ACCESS_TICKS: usize = 6;
+/// Ticks that a test waits for the outcome of a change of the members.
+const CHANGE_TICKS: usize = 20;
+
 struct Host {
     node: Node,
     durable: Durable,
@@ -121,7 +126,7 @@ impl Harness {
         }
     }
 
-    /// Makes a request and returns its outcome within `ticks`.
+    /// Makes a request, lets `ticks` pass, and returns the outcome, if any.
     fn request(
         &mut self,
         replica: u32,
@@ -139,13 +144,14 @@ impl Harness {
     /// Writes register 1, which all tests use. Returns whether the write succeeds.
     fn write(&mut self, replica: u32, value: u64) -> bool {
         let command = Change::Write { key: 1, value };
-        let outcome = self.request(replica, 6, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
+        let outcome =
+            self.request(replica, ACCESS_TICKS, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
         matches!(outcome, Some(Event::Answered { .. }))
     }
 
     /// Reads the register. Returns its value, or the refusal, or `Err(None)` without an outcome.
     fn read(&mut self, replica: u32) -> Result<Option<u64>, Option<Refusal>> {
-        match self.request(replica, 6, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
+        match self.request(replica, ACCESS_TICKS, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
             Some(Event::Answered { answer: Answer::Value(value), .. }) => Ok(value),
             Some(Event::Refused { refusal, .. }) => Err(Some(refusal)),
             Some(other) => panic!("{other:?}"),
@@ -156,7 +162,7 @@ impl Harness {
     /// Changes the members. Returns the refusal, or `None` if the change succeeds.
     fn change(&mut self, replica: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
         let members = members(voters, learners);
-        match self.request(replica, 20, |ticket| Command::Change { ticket, members }) {
+        match self.request(replica, CHANGE_TICKS, |ticket| Command::Change { ticket, members }) {
             Some(Event::Changed { .. }) => None,
             Some(Event::Refused { refusal, .. }) => Some(refusal),
             other => panic!("{other:?}"),
@@ -223,7 +229,8 @@ fn rp_10_an_old_leader_does_not_admit_a_replica_that_lost_its_disk() {
     harness.partitioned.insert(other);
     assert!(harness.write(leader, 777));
     harness.boot(4, Durable::wiped(), 1);
-    // The old leader continues, and knows only the old members.
+    // The old leader continues, knows only the old members, and proposes a write to them and to its
+    // learner, node 4.
     harness.partitioned.insert(leader);
     harness.hosts.insert(1, paused);
     harness.write(1, 9);
@@ -264,9 +271,9 @@ fn rp_9_a_learner_that_lost_its_disk_is_not_made_a_voter() {
     assert!(harness.write(1, 1));
 }
 
-/// With this seed the election timeout of the restarted node 1 is longer than 12 ticks. By then
-/// node 2's promise to it, which lasts for 9 ticks, has expired; so node 2 stays out of the
-/// election only because it is no voter.
+/// With the seed of `Settings::new`, the election timeout of the restarted node 1 is longer than 12
+/// ticks. By then node 2's promise to it, which lasts for 9 ticks, has expired; so node 2 stays out
+/// of the election only because it is no voter.
 #[test]
 fn only_voters_become_candidates() {
     let mut harness = Harness::new(2, &[1]);
@@ -306,7 +313,8 @@ fn rp_11_a_replica_with_a_full_disk_does_not_become_leader_and_refuses_queries_i
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
     harness.step(2, Input::DiskFull);
-    harness.request(1, 40, |_| Command::Transfer(node(2)));
+    let ticks = 40;
+    harness.request(1, ticks, |_| Command::Transfer(node(2)));
     assert_eq!(harness.leaders(), [1]);
     assert_eq!(harness.read(2), Ok(None));
     assert!(harness.write(1, 1));

@@ -32,7 +32,7 @@ use std::hash::BuildHasherDefault;
 
 /// The result of a search.
 pub(super) enum Outcome {
-    /// The records in an order that explains every answer.
+    /// The indices of the records in an order that explains every answer.
     Order(Vec<usize>),
     /// No order explains every answer.
     NoOrder {
@@ -111,7 +111,7 @@ pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, budget: &m
 struct Position {
     /// Number of answers passed.
     explained_count: usize,
-    /// The open updates that were placed, by slot.
+    /// The open updates that were placed, by slot: a number that no other open operation has.
     placed_updates: BitSet,
     /// The open read-only operations that were placed, by slot.
     placed_reads: BitSet,
@@ -242,6 +242,7 @@ impl<O: Object> Search<'_, '_, O> {
             }
             placed.remove(answered.slot);
             position.explained_count += 1;
+            // The older reads were already tried in this state.
             if let Some(next) = problem.answer_points.get(position.explained_count) {
                 self.place_reads(position, &next.new_reads);
             }
@@ -318,11 +319,12 @@ impl<O: Object> Search<'_, '_, O> {
         waiting[first_added..].reverse();
     }
 
-    /// Returns those of the first `invoked_count` pending operations that make a difference in this
-    /// position, with the resulting states.
+    /// Returns those of the first `invoked_count` pending operations, which were invoked before the
+    /// next answer, that make a difference in this position, with the resulting states.
     fn find_useful_pending(&mut self, position: &Position, invoked_count: usize) -> Vec<(usize, StateIndex)> {
         let mut useful = Vec::new();
         for (index, pending) in self.problem.pending[..invoked_count].iter().enumerate() {
+            // Of equal operations, the one invoked first is placed first.
             let has_unplaced_predecessor =
                 pending.predecessor.is_some_and(|predecessor| !position.placed_pending.contains(predecessor));
             if position.placed_pending.contains(index) || has_unplaced_predecessor {
@@ -346,6 +348,7 @@ impl<O: Object> Search<'_, '_, O> {
         following
     }
 
+    /// Returns the state after the operation, or `None` if it would have another answer there.
     fn try_answered(&mut self, state: StateIndex, index: usize) -> Option<StateIndex> {
         self.budget.spend();
         self.transitions.apply_answered(state, index)

@@ -25,11 +25,12 @@ struct Graph {
 }
 
 impl Graph {
-    /// Adds an event of a node, after the node's previous event and the event `received`.
-    fn add(&mut self, node: NodeId, received: Option<usize>) -> usize {
+    /// Adds an event of a node, after the node's previous event and, for a receipt or delivery, the
+    /// event that sent the message.
+    fn add(&mut self, node: NodeId, send_event: Option<usize>) -> usize {
         let event = self.edges.len();
         let previous = self.last_events.insert(node, event);
-        self.edges.push(previous.into_iter().chain(received).collect());
+        self.edges.push(previous.into_iter().chain(send_event).collect());
         event
     }
 
@@ -109,23 +110,23 @@ impl Observer<Actions, String> for Comparison {
         self.causality.observe(moment);
         match moment {
             Moment::Input { node, input, .. } => {
-                let received = match input {
+                let send_event = match input {
                     ObservedInput::Message { id, is_wrapped: false, .. } => Some(self.graph.message_sends[id]),
                     _ => None,
                 };
-                let event = self.graph.add(*node, received);
+                let event = self.graph.add(*node, send_event);
                 let number = self.last_step_of(*node).map_or(1, |step| step.number + 1);
                 let clock = VectorClock::new();
                 self.steps.push(Step { node: *node, number, input_event: event, last_event: event, clock });
             }
             Moment::Effect { node, effect, .. } => {
-                let received = match effect {
+                let send_event = match effect {
                     ObservedEffect::Delivered { from, payload_id } => {
                         self.graph.payload_sends.get(&(*from, *node, *payload_id)).copied()
                     }
                     _ => None,
                 };
-                let event = self.graph.add(*node, received);
+                let event = self.graph.add(*node, send_event);
                 match effect {
                     ObservedEffect::Send { to, sent } => {
                         self.graph.record_send(*node, *to, sent.id, sent.payload_id, event);
@@ -152,6 +153,7 @@ fn clocks_agree_with_the_graph() {
     let mut steps = 0;
     for seed in 0..400 {
         let mut scenario = random_scenario(seed);
+        // Messages to a node that stays paused would remain in flight.
         for node in 1..=scenario.setup.nodes {
             scenario = scenario.fault(&format!("resume {node} at 100s"));
         }

@@ -315,7 +315,7 @@ fn no_sync_starts_while_a_disk_is_full() {
     assert!(sync_count > 40, "{sync_count} syncs of full disks are too few");
 }
 
-/// The journal contains both inputs by name, and replays.
+/// The journal contains the inputs `disk-full` and `disk-free`, and can be replayed.
 #[test]
 fn full_and_free_are_recorded_and_replayed() {
     let scenario = Scenario::new(2)
@@ -335,7 +335,7 @@ fn full_and_free_are_recorded_and_replayed() {
     }
     let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
     assert_eq!(lines, journal.lines().count() as u64);
-    // A node that is down takes no notification about its disk.
+    // A notification instead of node 2's restart: a node that is down takes none.
     let altered = journal.replace(r#""node":2,"input":{"start":{"incarnation":1}}"#, r#""node":2,"input":"disk-full""#);
     let error = replay(&mut Journal::open(altered.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap_err();
     assert!(error.to_string().contains("node 2 is down"), "{error}");

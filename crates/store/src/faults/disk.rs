@@ -1,4 +1,4 @@
-//! The directory tree of a faulty disk, its planned faults, and the effect of a crash.
+//! The directory tree of a faulty disk, its planned fault, and the effect of a crash.
 
 use super::inode::{Inode, Rng};
 use super::{Fault, Loss};
@@ -154,7 +154,7 @@ impl Disk {
             None => {}
         }
         self.change_names(Change::Add(folder.into(), Entry::Folder))?;
-        // `create_folder` promises a durable folder, so the sync belongs to this operation.
+        // `FileSystem::create_folder` promises a durable folder, so this operation includes a sync.
         self.make_names_durable(folder.parent().unwrap_or(folder));
         Ok(())
     }

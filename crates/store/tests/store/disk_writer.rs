@@ -42,12 +42,12 @@ fn save_of_vote(number: u64) -> (SaveId, Write) {
 }
 
 #[track_caller]
-fn assert_saved(report: Report, expected_count: u64, expected_last_save: u64) {
+fn assert_saved(report: Report, expected_total: u64, expected_last_save: u64) {
     match report {
         Report::Saved { count, last_save } => {
-            assert_eq!((count, last_save), (expected_count, SaveId(expected_last_save)));
+            assert_eq!((count, last_save), (expected_total, SaveId(expected_last_save)));
         }
-        other => panic!("expected {expected_count} saved, got {other:?}"),
+        other => panic!("expected {expected_total} saved, got {other:?}"),
     }
 }
 
@@ -101,8 +101,8 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     disk_writer.save(SaveId(7), Write::Vote(7)).unwrap();
     let full = next_report(&reports);
     assert!(matches!(&full, Report::Full(error) if error.is_full()), "{full:?}");
-    // An attempt is a failed write, a truncation and a sync, first with zeros ahead, then
-    // without.
+    // An attempt is a failed write, a truncation and a sync with zeros ahead, then the same three
+    // without. So ten operations belong to at least two attempts.
     let before = files.operation_count();
     let begun = std::time::Instant::now();
     while files.operation_count() < before + 10 {

@@ -100,7 +100,8 @@ const HOT_QUEUE_LENGTH: u32 = 1_000;
 /// would close a cycle; then a new owner waits instead.
 const HOLDER_INTERVAL: u64 = 64;
 
-/// Returns the waits of [`Shape::HotLocks`]. The first owners hold one hot lock each.
+/// Returns the waits of [`Shape::HotLocks`]. The first owners hold one hot lock each. There are at
+/// least two, so that a holder can join the queue of another.
 fn generate_hot_lock_waits(waiters: u32, random: &mut Random) -> Vec<Wait> {
     let queue_count = waiters.div_ceil(HOT_QUEUE_LENGTH) + 1;
     let queue = |holder: u32| Queue { holder, tail: holder, waits_in: None };

@@ -1,4 +1,4 @@
-//! Measures both graphs with the same waits, and compares their answers.
+//! Measures our wait-for graph and one of petgraph with the same waits, and compares their answers.
 
 use super::load::Wait;
 use petgraph::algo::{DfsSpace, has_path_connecting};
@@ -11,6 +11,7 @@ use std::time::Instant;
 /// Approximate number of petgraph searches to run, in chunks of [`CHUNK_WAITS`]. Each search may
 /// visit the whole graph, so a search for every wait would take too long.
 const SEARCHES: usize = 400;
+/// Number of consecutive waits that are timed together.
 const CHUNK_WAITS: usize = 20;
 
 /// Result of inserting all waits into our graph.
@@ -48,8 +49,8 @@ pub(super) fn measure_answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow
 }
 
 /// Returns the estimated time in seconds that petgraph needs for all waits: before each wait a
-/// fresh search, then the insertion of the edge. A sample of the waits is measured. A map
-/// from owners to graph nodes is part of the cost, as in a real service. Fails if an answer
+/// fresh search, then the insertion of the edge. A sample of the waits is measured. A map from
+/// owners of locks to graph nodes is part of the cost, as in a real service. Fails if an answer
 /// contradicts `refused`.
 pub(super) fn estimate_petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<f64> {
     let mut graph: DiGraph<u32, ()> = DiGraph::new();

@@ -76,6 +76,7 @@ struct Figures {
 #[derive(Clone, Copy, Default, Serialize)]
 struct BestFigures {
     messages_per_second: f64,
+    /// Median round trip; 0 before the first run.
     p50_ns: u64,
     p99_ns: u64,
 }
@@ -120,6 +121,7 @@ struct NetBenchReport {
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
+    // A benchmark started this process as the second one of a run.
     if let Some(contender) = args.partner {
         partner::serve(contender, args)?;
         return Ok(CommandOutcome::Holds);

@@ -70,7 +70,7 @@ pub(super) struct Partner {
 
 impl Partner {
     /// Starts the process and waits until it prints its address. `first_address` is the address of
-    /// the first process, which only a node needs.
+    /// the first process, to which a node connects; the bare loop ignores it.
     pub(super) fn start(
         contender: NetContender,
         environment: &Environment,

@@ -159,6 +159,7 @@ fn print_figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out
         row("seconds", format!("{seconds:.2}"), "")?;
         return row("steps per second", rounded(per_second(generated, seconds)), "");
     }
+    // If all properties need history, no other search ran, and the first rows show this one.
     let needs_only_history = findings.main_pass.generated == 0 && findings.past_pass.is_some();
     row("states", format_thousands(states), if needs_only_history { phase_name(Phase::Past) } else { "" })?;
     row("generated", format_thousands(generated), "transitions and initial states")?;
@@ -236,6 +237,7 @@ fn describe_completeness<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F
     }
     let reason = match findings.end {
         SearchEnd::Complete => {
+            // Every search finished, but may leave a property undecided that the user named.
             let word = if run.is_complete() { "complete" } else { "not finished" };
             return format!("{word}: {}; {}", describe_explored_states(spec, findings), describe_collisions(findings));
         }
@@ -295,9 +297,10 @@ fn format_rounded_up(probability: f64) -> String {
     }
     let exponent = probability.log10().floor();
     // The small correction absorbs rounding errors of the division.
-    let tenths = (probability / 10_f64.powf(exponent - 1.0) - 1e-9).ceil();
-    let (tenths, exponent) = if tenths >= 100.0 { (tenths / 10.0, exponent + 1.0) } else { (tenths, exponent) };
-    format!("{:.1}e{exponent}", tenths / 10.0)
+    let mantissa_tenths = (probability / 10_f64.powf(exponent - 1.0) - 1e-9).ceil();
+    let (mantissa_tenths, exponent) =
+        if mantissa_tenths >= 100.0 { (mantissa_tenths / 10.0, exponent + 1.0) } else { (mantissa_tenths, exponent) };
+    format!("{:.1}e{exponent}", mantissa_tenths / 10.0)
 }
 
 #[cfg(test)]

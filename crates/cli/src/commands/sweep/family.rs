@@ -62,6 +62,7 @@ struct PropertyResult {
 struct AlgorithmFailure {
     property: &'static str,
     text: String,
+    /// The command that repeats the run.
     replay: String,
 }
 
@@ -281,7 +282,8 @@ fn summarize_failure(failure: &AlgorithmFailure) -> String {
     format!("'{}', {}", failure.property, failure.text.lines().next().unwrap_or_default())
 }
 
+/// Lists the properties that hold; "sometimes" properties happen instead.
 fn list_properties(row: &AlgorithmResult) -> String {
-    let judged = row.properties.iter().filter(|property| property.kind != PropertyKind::Sometimes);
-    judged.map(|property| property.name).collect::<Vec<_>>().join(", ")
+    let holding = row.properties.iter().filter(|property| property.kind != PropertyKind::Sometimes);
+    holding.map(|property| property.name).collect::<Vec<_>>().join(", ")
 }

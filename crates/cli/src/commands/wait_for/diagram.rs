@@ -45,12 +45,14 @@ fn format_title(report: &Report) -> String {
 
 fn format_subtitle(report: &Report) -> String {
     let mut parts = Vec::new();
+    // Once the victims of one round have aborted, the next round searches for deadlocks again.
     let victims: Vec<_> = report.rounds.iter().flat_map(|round| &round.victims).collect();
     match &victims[..] {
         [] => {}
         [only] => parts.push(format!("victim: {}, which {}", only.process, only.reason)),
         [first, ..] => parts.push(format!("{} victims, {} first", victims.len(), first.process)),
     }
+    // The waits in `waiting` end, so these processes continue later.
     let continuing = report.waiting.len() + report.free.len();
     match report.stuck_behind.len() {
         0 => {}
@@ -159,7 +161,8 @@ impl<'a> DiagramBuilder<'a> {
     }
 }
 
-/// Returns the states of all processes that wait, and of the resources in a deadlock.
+/// Returns the states of all processes that wait, and of the resources in a deadlock. A process
+/// with several waits has the worst state among them: later insertions replace earlier ones.
 fn collect_states(report: &Report) -> BTreeMap<&Name, NodeState> {
     let mut states = BTreeMap::new();
     states.extend(report.waiting.iter().map(|wait| (&wait.process, NodeState::Waiting)));
@@ -176,7 +179,7 @@ fn collect_states(report: &Report) -> BTreeMap<&Name, NodeState> {
     states
 }
 
-/// Returns the reason why each process waits.
+/// Returns the reasons why each process waits, as one text.
 fn explain_waits(report: &Report) -> BTreeMap<&Name, String> {
     let mut explanations: BTreeMap<&Name, String> = BTreeMap::new();
     let members = report.deadlocks.iter().flat_map(|deadlock| &deadlock.waits);

@@ -221,18 +221,19 @@ fn forged_probes_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let without_awaited = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
-    let for_two = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
-    let other_wait = Wait { wait_id: WaitId(7), ..wait(process(2), process(1)) };
+    let with_two_awaited = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
+    let with_unknown_id = Wait { wait_id: WaitId(7), ..wait(process(2), process(1)) };
+    // Paths of probes from site 2 to site 1, where P2 waits for P1.
     let paths = [
         [].into(),
         [without_awaited].into(),
-        [for_two].into(),
-        [other_wait].into(),
-        // From an agent that does not exist, and for an agent at another site.
+        [with_two_awaited].into(),
+        [with_unknown_id].into(),
+        // From an agent that does not exist, and to an agent at another site.
         [wait(process(9), process(1))].into(),
         [wait(process(2), process(3))].into(),
     ];
-    // The correct path from the wrong sender.
+    // The correct path, but from site 3.
     let correct = [wait(process(1), process(2)), wait(process(2), process(1))].into();
     let forged = paths.map(|path| (2, path)).into_iter().chain([(3, correct)]);
     assert_ignored(

@@ -35,10 +35,10 @@ pub(super) struct Question<'a> {
 /// Decides questions one after the other, and reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeadlockDecision {
-    /// For each owner under consideration, its index in `members`.
-    member_indices: Marks,
-    members: Vec<Member>,
-    /// For each need of each member, how many of the owners it names remain; 0 if it does not
+    /// For each owner under consideration, its index in `candidates`.
+    candidate_indices: Marks,
+    candidates: Vec<Candidate>,
+    /// For each need of each candidate, how many of the owners it names remain; 0 if it does not
     /// block. Of the waiter's needs, only the one in question has an entry.
     remaining_awaited: Vec<usize>,
     /// The distance to the waiter of each owner that can reach the waiter.
@@ -48,10 +48,10 @@ pub(super) struct DeadlockDecision {
 }
 
 #[derive(Clone, Debug)]
-struct Member {
+struct Candidate {
     slot: OwnerSlot,
     is_remaining: bool,
-    /// The index of the member's first need in `remaining_awaited`.
+    /// The index of the candidate's first need in `remaining_awaited`.
     first_need_index: usize,
     blocking_need_count: usize,
 }
@@ -65,11 +65,11 @@ impl DeadlockDecision {
         question: Question<'_>,
         slots: &[OwnerSlot],
     ) -> Option<Deadlock<O>> {
-        self.member_indices.clear();
-        self.members.clear();
+        self.candidate_indices.clear();
+        self.candidates.clear();
         self.remaining_awaited.clear();
         for slot in slots.iter().chain([&question.waiter]) {
-            self.add_member(arena, question, *slot);
+            self.add_candidate(arena, question, *slot);
         }
         self.find_cycle(arena, question)
     }
@@ -95,30 +95,30 @@ impl DeadlockDecision {
         self.describe(arena, question)
     }
 
-    /// Replaces the members by the waiter and all owners that the need can reach.
+    /// Replaces the candidates by the waiter and all owners that the need can reach.
     fn add_reachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        self.member_indices.clear();
-        self.members.clear();
+        self.candidate_indices.clear();
+        self.candidates.clear();
         self.remaining_awaited.clear();
-        self.add_member(arena, question, question.waiter);
+        self.add_candidate(arena, question, question.waiter);
         for slot in question.awaited {
-            self.add_member(arena, question, *slot);
+            self.add_candidate(arena, question, *slot);
         }
         // Skips the waiter, because only its new need counts.
         let mut next = 1;
-        while let Some(slot) = self.members.get(next).map(|member| member.slot) {
+        while let Some(slot) = self.candidates.get(next).map(|candidate| candidate.slot) {
             for awaited in waits_of(arena, slot).flat_map(Wait::awaited) {
-                self.add_member(arena, question, awaited);
+                self.add_candidate(arena, question, awaited);
             }
             next += 1;
         }
     }
 
-    fn add_member<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, slot: OwnerSlot) {
-        if self.member_indices.has(slot) {
+    fn add_candidate<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, slot: OwnerSlot) {
+        if self.candidate_indices.has(slot) {
             return;
         }
-        self.member_indices.set(slot, self.members.len() as u32);
+        self.candidate_indices.set(slot, self.candidates.len() as u32);
         let first_need_index = self.remaining_awaited.len();
         if slot == question.waiter {
             self.remaining_awaited.push(question.awaited.len());
@@ -127,30 +127,30 @@ impl DeadlockDecision {
         }
         let blocking_need_count =
             self.remaining_awaited.iter().skip(first_need_index).filter(|remaining| **remaining > 0).count();
-        self.members.push(Member { slot, is_remaining: true, first_need_index, blocking_need_count });
+        self.candidates.push(Candidate { slot, is_remaining: true, first_need_index, blocking_need_count });
     }
 
-    fn member(&self, slot: OwnerSlot) -> Option<&Member> {
-        self.members.get(self.member_indices.get(slot)? as usize)
+    fn candidate(&self, slot: OwnerSlot) -> Option<&Candidate> {
+        self.candidates.get(self.candidate_indices.get(slot)? as usize)
     }
 
     fn is_remaining(&self, slot: OwnerSlot) -> bool {
-        self.member(slot).is_some_and(|member| member.is_remaining)
+        self.candidate(slot).is_some_and(|candidate| candidate.is_remaining)
     }
 
     /// Removes all owners without a blocking need, and then those that lose their last one thereby.
     fn remove_unblocked<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        let removed =
-            self.members.iter().filter(|member| member.blocking_need_count == 0).map(|member| member.slot).collect();
+        let unblocked = self.candidates.iter().filter(|candidate| candidate.blocking_need_count == 0);
+        let removed = unblocked.map(|candidate| candidate.slot).collect();
         self.remove_all(arena, question, removed);
     }
 
     /// Removes these owners, and then those that lose their last blocking need thereby.
     fn remove_all<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, mut removed: Vec<OwnerSlot>) {
         while let Some(slot) = removed.pop() {
-            let index = self.member_indices.get(slot);
-            let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { continue };
-            if !core::mem::replace(&mut member.is_remaining, false) {
+            let index = self.candidate_indices.get(slot);
+            let Some(candidate) = index.and_then(|index| self.candidates.get_mut(index as usize)) else { continue };
+            if !core::mem::replace(&mut candidate.is_remaining, false) {
                 continue;
             }
             let incoming_edges = arena.owner(slot).into_iter().flat_map(|owner| owner.incoming_edges.iter());
@@ -172,10 +172,10 @@ impl DeadlockDecision {
     /// Records that an owner named by a need of `waiter` was removed. Returns whether `waiter`
     /// thereby lost its last blocking need. `position` is the need's index among those of `waiter`.
     fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, has_alternatives: bool) -> bool {
-        let index = self.member_indices.get(waiter);
-        let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { return false };
+        let index = self.candidate_indices.get(waiter);
+        let Some(candidate) = index.and_then(|index| self.candidates.get_mut(index as usize)) else { return false };
         let Some(remaining) =
-            self.remaining_awaited.get_mut(member.first_need_index + position).filter(|remaining| **remaining > 0)
+            self.remaining_awaited.get_mut(candidate.first_need_index + position).filter(|remaining| **remaining > 0)
         else {
             return false;
         };
@@ -183,17 +183,18 @@ impl DeadlockDecision {
         if *remaining > 0 {
             return false;
         }
-        member.blocking_need_count -= 1;
-        member.blocking_need_count == 0
+        candidate.blocking_need_count -= 1;
+        candidate.blocking_need_count == 0
     }
 
     /// Returns whether a need blocks its owner, and the owner remains. The owner must not be the
     /// waiter in question, whose needs in the graph do not count.
     fn is_blocking(&self, wait: &Wait) -> bool {
-        let has_remaining = |member: &Member| {
-            self.remaining_awaited.get(member.first_need_index + wait.position).is_some_and(|remaining| *remaining > 0)
+        let has_remaining = |candidate: &Candidate| {
+            let need_index = candidate.first_need_index + wait.position;
+            self.remaining_awaited.get(need_index).is_some_and(|remaining| *remaining > 0)
         };
-        self.member(wait.waiter).is_some_and(|member| member.is_remaining && has_remaining(member))
+        self.candidate(wait.waiter).is_some_and(|candidate| candidate.is_remaining && has_remaining(candidate))
     }
 
     /// Measures the distance of all owners to the waiter, along blocking needs that `may_use`
@@ -223,8 +224,9 @@ impl DeadlockDecision {
 
     /// Removes the owners that cannot reach the waiter. Returns whether there were any.
     fn remove_unreachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> bool {
-        let is_cut_off = |member: &&Member| member.is_remaining && !self.distances.has(member.slot);
-        let removed: Vec<OwnerSlot> = self.members.iter().filter(is_cut_off).map(|member| member.slot).collect();
+        let is_cut_off = |candidate: &&Candidate| candidate.is_remaining && !self.distances.has(candidate.slot);
+        let cut_off = self.candidates.iter().filter(is_cut_off);
+        let removed: Vec<OwnerSlot> = cut_off.map(|candidate| candidate.slot).collect();
         let has_removed_any = !removed.is_empty();
         self.remove_all(arena, question, removed);
         has_removed_any
@@ -246,10 +248,10 @@ impl DeadlockDecision {
         awaited.filter(|slot| self.is_remaining(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
     }
 
-    /// Returns the deadlock with all its members, each with one need that blocks it. Each of these
-    /// needs but the waiter's names an owner nearer to the waiter, so all members wait because of
-    /// each other. Returns `None` if no remaining owner that the new need names has a measured
-    /// distance.
+    /// Returns the deadlock with all its members, each with one need that blocks it: a cycle in its
+    /// order, or a knot sorted. Each of these needs but the waiter's names an owner nearer to the
+    /// waiter, so all members wait because of each other. Returns `None` if no remaining owner that
+    /// the new need names has a measured distance.
     fn describe<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         self.described.clear();
         self.described.set(question.waiter, 0);

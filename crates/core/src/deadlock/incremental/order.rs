@@ -1,12 +1,13 @@
-//! A total order of owner slots in which moving a few slots costs little.
+//! A total order of owner slots, which stand for the parties that wait or are waited for, in which
+//! moving a few slots costs little.
 //!
 //! It is a list whose members have increasing labels, so that comparing two of them takes one
 //! comparison of labels. A member that moves gets a label between those of its new neighbours. If
 //! no label is free there, the members around get new labels: of the label ranges around the
 //! position, each twice as large as the one before, the first that is not too full is chosen, and
-//! its members are spread evenly. A larger range must be less dense, so that it stays sparse for as
-//! many moves as its spreading cost: a move costs O(log n) new labels on average (Dietz and Sleator
-//! 1987; Bender and others 2002).
+//! its members are spread evenly. A larger range must be less dense, so that the number of moves
+//! until it must be spread again grows with the number of its members: a move costs O(log n) new
+//! labels on average (Dietz and Sleator 1987; Bender and others 2002).
 
 use super::arena::OwnerSlot;
 use alloc::vec::Vec;
@@ -18,7 +19,9 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Order {
     /// The list entry of each slot, by slot index. The entries of removed slots are unused.
     entries: Vec<ListEntry>,
+    /// The slot index of the first member; `NONE` if there is none.
     first: u32,
+    /// The slot index of the last member; `NONE` if there is none.
     last: u32,
     /// Labels are below 2^label_bits.
     label_bits: u32,
@@ -33,13 +36,14 @@ struct ListEntry {
 
 impl Default for Order {
     fn default() -> Self {
+        // Sums of two labels must fit into 64 bits.
         Self::with_label_bits(62)
     }
 }
 
 impl Order {
-    /// Creates an empty order with labels of this many bits. Moves stay cheap up to at least
-    /// (3/2)^bits slots.
+    /// Creates an empty order with labels of this many bits, which must suffice for one label per
+    /// slot. Moves stay cheap up to at least (3/2)^bits slots.
     pub(super) const fn with_label_bits(label_bits: u32) -> Self {
         Self { entries: Vec::new(), first: NONE, last: NONE, label_bits }
     }
@@ -56,6 +60,7 @@ impl Order {
     /// Adds a slot, which must not be in the order yet, at the front.
     pub(super) fn push_first(&mut self, slot: OwnerSlot) {
         let next = self.first;
+        // In an empty order, labels are counted from the middle one.
         let next_label = self.entry(next).map_or(1 << (self.label_bits - 1), |entry| entry.label);
         let stride = self.stride().min(next_label.div_ceil(2));
         self.link_between(NONE, next, &[slot]);
@@ -69,6 +74,7 @@ impl Order {
     /// Adds a slot, which must not be in the order yet, at the end.
     pub(super) fn push_last(&mut self, slot: OwnerSlot) {
         let previous = self.last;
+        // In an empty order, labels are counted from the middle one.
         let previous_label = self.entry(previous).map_or(1 << (self.label_bits - 1), |entry| entry.label);
         let space = (1 << self.label_bits) - 1 - previous_label;
         let stride = self.stride().min(space.div_ceil(2));
@@ -172,7 +178,7 @@ impl Order {
     }
 
     /// Assigns new labels to all members from `left` to `right`, and to as many around them as
-    /// necessary. Of the former only `anchor`, which is `left` or `right`, has a label yet.
+    /// necessary. From `left` to `right` only `anchor`, which is one of these two, has a label yet.
     fn make_room(&mut self, mut left: u32, mut right: u32, anchor: u32) {
         let label = self.entry(anchor).map_or(0, |entry| entry.label);
         let mut count = 1;

@@ -20,7 +20,8 @@ fn any<O: Copy>(awaited: &[O]) -> Need<O> {
 }
 
 impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
-    /// Asserts that the lists at both ends of each edge, the loose edges and the order agree.
+    /// Asserts that the lists at both ends of each edge, the loose edges (those that the order
+    /// ignores) and the order agree.
     fn assert_sound(&self) {
         let mut edge_count = 0;
         let mut loose = Vec::new();

@@ -1,10 +1,11 @@
-//! Tests of each rule, and of forged messages.
+//! Tests of the rules QR-1 to QR-4, and of forged messages.
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
-//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
-//! that ends in `@1` is for the second process of a site; no site has one here. `1 > 2` delivers
-//! the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` lets a timer of site 1
-//! expire. Steps before ` | ` prepare the state; `of` replaces the number of sites in one test.
+//! of them; `1 answer-P2` lets P1 answer P2, and `1 look` starts P1's check for a deadlock. A
+//! command that ends in `@1` is for the second process of a site; no site has one here. `1 > 2`
+//! delivers the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` lets a timer of
+//! site 1 expire. Steps before ` | ` prepare the state. Groups have 3 sites; `of 4` sets another
+//! number for one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind
@@ -19,7 +20,7 @@ use crate::time::Duration;
 use expect_test::expect;
 
 rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
-    qr_1_an_agent_that_begins_to_wait_asks_all_it_waits_for("1 ask-P2|P3; 1 look; 1 ask-P2+P3@1; 2 ask-P1+P3", expect![[r#"
+    qr_1_a_wait_or_look_starts_a_check_unless_it_is_refused("1 ask-P2|P3; 1 look; 1 ask-P2+P3@1; 2 ask-P1+P3", expect![[r#"
         1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
         1 look: QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
         1 ask P2 and P3 (process 1): refused: the site has no such process
@@ -116,9 +117,9 @@ fn forged_messages_are_ignored() {
         to: process(to),
     };
     let forged = [
-        // Replies in the name of another site's agent, to an agent of another site, to an unknown
-        // agent, in a check with an unknown number, in a check with an unknown origin, and from an
-        // agent that was not asked.
+        // Messages with the sites that send them. Replies in the name of another site's agent, to
+        // an agent of another site, to an unknown agent, in a check with an unknown number, in a
+        // check with an unknown origin, and from an agent that was not asked.
         (3, Message::Reply { header: header(1, 1, 2, 1), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 3), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 9), gathered: [].into() }),
@@ -131,5 +132,6 @@ fn forged_messages_are_ignored() {
         (2, Message::Query(header(2, 1, 2, 3))),
         (2, Message::Query(header(2, 1, 2, 9))),
     ];
-    assert_ignored(group, forged.map(|(from, message)| (from, 1, HostMessage::Detector(message))));
+    let receiver = 1;
+    assert_ignored(group, forged.map(|(from, message)| (from, receiver, HostMessage::Detector(message))));
 }

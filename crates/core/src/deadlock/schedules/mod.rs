@@ -3,8 +3,8 @@
 //!
 //! The test derives the true wait-for graph from the events: an agent waits from `Waits` until its
 //! need is met by the `Answers` of agents it waits for, or until it has cancelled. Every report
-//! must be true at its instant, and every victim must be part of its deadlock. At the end, whenever
-//! the sites are idle and all victims have aborted, no deadlock may be unreported.
+//! must be true at its instant, and every victim must be part of its deadlock. Without new
+//! requests, when the sites are idle and all victims have aborted, no deadlock may be unreported.
 
 mod truth;
 mod world;
@@ -47,7 +47,7 @@ fn random_plan(rng: &mut TestRng, has_victim_policy: bool, has_resources: bool) 
     Plan {
         resource_coordinators: (0..coordinators).map(|_| NodeId::from_index(rng.below(sites))).collect(),
         priorities: (0..processes).map(|_| rng.below(4) as u32).collect(),
-        victim_policy: has_victim_policy.then(|| Policy::ALL[rng.below(3)]),
+        victim_policy: has_victim_policy.then(|| Policy::ALL[rng.below(Policy::ALL.len())]),
         patience: if rng.below(4) == 0 { Duration::from_millis(3) } else { Duration::ZERO },
         resolver: NodeId::from_index(rng.below(sites)),
         ..plan

@@ -184,6 +184,7 @@ where
             for _ in 0..self.victims.len() {
                 self.abort(rng)?;
             }
+            // If there was no victim, only an answer can change anything; else it is optional.
             if rng.below(2) == 0 || steps_before == self.steps {
                 self.answer(rng)?;
             }
@@ -193,7 +194,7 @@ where
         }
         let stuck = self.truth.stuck_agents();
         if self.plan.victim_policy.is_some() && !(stuck.is_empty() && self.waiting.is_empty()) {
-            return Err(format!("{stuck:?} are stuck and {:?} wait, but no victim must abort", self.waiting));
+            return Err(format!("{stuck:?} are stuck and {:?} wait, but no victim is left to abort", self.waiting));
         }
         Ok(())
     }
@@ -289,7 +290,7 @@ where
             match effect {
                 Effect::Send { to, message, .. } => {
                     if to == site || to.index() >= self.plan.sites {
-                        return Err(format!("{site} sends to {to}"));
+                        return Err(format!("{site} sends to {to}, which is itself or no site"));
                     }
                     self.check_message(site, &message)?;
                     self.links.entry((site, to)).or_default().push_back(message);
@@ -342,7 +343,7 @@ where
     /// Fails if a check follows a wait more than once or without such a wait, if it returns along a
     /// wait more often than it has followed it, or if a message does not go from an agent at the
     /// sender's site to an agent at another site.
-    fn check_message(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
+    fn check_message(&mut self, sender: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
             Some(CheckStep::Forward { origin, check, waiter, awaited }) => {
                 let Some(wait_id) = self.truth.latest_wait_id(waiter) else {
@@ -350,18 +351,20 @@ where
                 };
                 let is_new = self.followed.insert((origin, check, waiter, wait_id, awaited));
                 *self.unreturned.entry((origin, check, waiter, awaited)).or_default() += 1;
-                let is_wait = self.truth.history.contains(&(waiter, wait_id, awaited));
-                if !is_new || !is_wait || waiter.site != site || awaited.site == site {
+                let has_existed = self.truth.history.contains(&(waiter, wait_id, awaited));
+                if !is_new || !has_existed || waiter.site != sender || awaited.site == sender {
                     return Err(format!(
-                        "check {check} of {origin} follows {waiter}→{awaited} in wait {wait_id} again, or without such a wait"
+                        "{sender} must not send: check {check} of {origin} follows {waiter}→{awaited} in wait {wait_id}"
                     ));
                 }
             }
             Some(CheckStep::Return { origin, check, waiter, awaited }) => {
                 let unreturned = self.unreturned.entry((origin, check, waiter, awaited)).or_default();
                 *unreturned -= 1;
-                if *unreturned < 0 || awaited.site != site || waiter.site == site {
-                    return Err(format!("check {check} of {origin} returns along {waiter}→{awaited} too often"));
+                if *unreturned < 0 || awaited.site != sender || waiter.site == sender {
+                    return Err(format!(
+                        "{sender} must not send: check {check} of {origin} returns along {waiter}→{awaited}"
+                    ));
                 }
             }
             None => {}

@@ -14,7 +14,7 @@ pub struct Message {
     pub epoch: Epoch,
 }
 
-/// The purpose of a message.
+/// The purpose of a message. A higher node is one of higher rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -31,8 +31,8 @@ pub enum Kind {
     Hello,
     /// Which is the largest epoch that you know?
     Inquiry,
-    /// This is the largest epoch that I know: the answer to an inquiry, or to a declaration with an
-    /// outdated epoch.
+    /// This is the largest epoch that I know: the answer to an `Inquiry`, or to a `Coordinator`
+    /// message with an outdated epoch.
     Report,
 }
 
@@ -63,8 +63,9 @@ impl Describe for Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// Answers of higher nodes, or the last messages of the only higher node if it is dead. If no
-    /// higher node answers in time, this node has won.
+    /// Answers of higher nodes. If none arrives in time, this node has won. If the only higher node
+    /// is suspected, it is not asked, and the timer ends when its last messages must have arrived:
+    /// a result may be among them.
     Answers,
     /// The result of a higher node that is alive. If none arrives in time, this node starts another
     /// election.

@@ -4,7 +4,7 @@
 //!
 //! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, and `rest` delivers all
 //! messages; steps before the bar prepare the state. Steps without effects are not in the trace.
-//! `testing.rs` lists all steps.
+//! Groups have 3 nodes. `testing.rs` lists all steps.
 
 use super::{ByMutex, Phase};
 use crate::election::{Command, Event};
@@ -28,7 +28,7 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
 }
 
 rule_tests! { over_permissions, 3;
-    bm_1_a_candidate_requests_the_lock_once(
+    bm_1_a_candidate_requests_the_lock_once_and_a_leader_may_not_resign(
         "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign", expect![[r#"
             1 campaign: BM-1 requests the lock; knows no leader (epoch 1); RA-1 requests entry with (1, 1); request → all
             1 campaign: refused: the node already takes part in an election
@@ -150,7 +150,7 @@ where
     }
     prop_assert_eq!(group.in_flight_count(), 0, "messages circulate forever");
     if has_campaigned {
-        let (_, leader) = leaders.last_key_value().expect("a leader");
+        let (_, leader) = leaders.last_key_value().expect("a leader follows from a campaign");
         for node in &group.nodes {
             prop_assert_eq!(node.phase, Phase::Decided(*leader), "{} disagrees:\n{}", node.me, &group.trace);
         }

@@ -28,12 +28,12 @@ fn cr_2_a_greater_rank_is_passed_on() {
     assert_eq!(ring.nodes_that_applied("CR-2"), [1, 2]);
 }
 
-/// Rank 3 overtakes rank 1 on the way from 1 to 2.
 #[test]
 fn cr_2_a_node_that_passed_a_greater_rank_on_drops_lesser_ranks() {
     let mut ring: TestRing<Candidacy> = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.campaign(3);
+    // Rank 3 arrives at node 1, and overtakes rank 1 on the link to node 2.
     ring.in_flight.rotate_left(1);
     ring.deliver();
     ring.in_flight.swap(0, 1);
@@ -45,7 +45,7 @@ fn cr_2_a_node_that_passed_a_greater_rank_on_drops_lesser_ranks() {
 }
 
 #[test]
-fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
+fn cr_3_a_lesser_rank_is_replaced_only_by_a_node_that_has_not_started() {
     let mut ring = ring_with_two_starters();
     // Rank 1 is not replaced: node 2 takes part already.
     ring.deliver();

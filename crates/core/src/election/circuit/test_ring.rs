@@ -162,12 +162,12 @@ impl<C: Contest> TestRing<C> {
         self.step(node(detector), Input::Trust(node(trusted)));
     }
 
-    pub(crate) fn all_suspect(&mut self, number: u32) {
-        self.others(number).for_each(|other| self.suspect(other, number));
+    pub(crate) fn all_suspect(&mut self, suspected: u32) {
+        self.others(suspected).for_each(|other| self.suspect(other, suspected));
     }
 
-    pub(crate) fn all_trust(&mut self, number: u32) {
-        self.others(number).for_each(|other| self.trust(other, number));
+    pub(crate) fn all_trust(&mut self, trusted: u32) {
+        self.others(trusted).for_each(|other| self.trust(other, trusted));
     }
 
     fn others(&self, number: u32) -> impl Iterator<Item = u32> + use<C> {

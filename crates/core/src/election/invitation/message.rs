@@ -1,4 +1,5 @@
-//! Messages, timers and durable state of the invitation algorithm.
+//! Messages, timers and durable state of the invitation algorithm. A group here is a coordinator
+//! with its members, and not all nodes. A higher coordinator is one of greater rank.
 
 use crate::describe::{Class, Describe};
 use crate::group::Epoch;
@@ -10,14 +11,14 @@ use crate::protocol::Durable;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I coordinate a group, perhaps of myself alone. Do you? `latest_epoch` is the largest that
-    /// the sender was in.
+    /// I coordinate a group, perhaps of myself alone. Do you? `latest_epoch` is the largest epoch
+    /// of a group that the sender was in.
     Check {
         #[cfg_attr(feature = "serde", serde(rename = "floor"))]
         latest_epoch: Epoch,
     },
     /// To a higher coordinator: I coordinate a group, perhaps of myself alone, or belong to yours.
-    /// Invite me. `latest_epoch` is the largest that the sender was in.
+    /// Invite me. `latest_epoch` is as in `Check`.
     Found {
         #[cfg_attr(feature = "serde", serde(rename = "floor"))]
         latest_epoch: Epoch,
@@ -87,7 +88,7 @@ pub enum Timer {
     Found,
     Invitation,
     Ready,
-    /// The time of the next periodic question.
+    /// The time of the next periodic question (`Check` or `Query`).
     Watch,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Leadership {
     pub(super) until: Time,
     /// The latest round: the election, or a renewal.
     pub(super) round: Round,
-    /// Nodes that agreed in the previous round.
+    /// Nodes that agreed in the previous round; empty if the latest round won the term.
     pub(super) supporters: BTreeSet<NodeId>,
 }
 
@@ -59,7 +59,8 @@ impl MajorityLease {
         }
     }
 
-    /// ML-3 and ML-6. Leads, or extends the lease, if a majority has agreed in the current round.
+    /// ML-3, ML-6 and ML-13. If a majority has agreed in the current round, leads in its term; if
+    /// it leads in that term already, extends the lease.
     pub(super) fn act_on_majority(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let majority = self.config.group.majority();
         match &self.phase {
@@ -113,13 +114,13 @@ impl MajorityLease {
     /// ML-5. Starts the next round, in which the leader renews its own promise too. Raises the term
     /// if a later one has become known (ML-13).
     pub(super) fn renew_lease(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let (me, later_term) = (self.config.me, self.next_term());
+        let (me, raised_term) = (self.config.me, self.next_term());
         let Phase::Leading(leadership) = &mut self.phase else { return };
         let previous = core::mem::replace(&mut leadership.round, Round::new(now, me));
         leadership.supporters = previous.agreed_nodes;
         let led_term = leadership.term;
         if self.latest_heard_term > self.vote_record.term {
-            self.save_vote(later_term, me, out);
+            self.save_vote(raised_term, me, out);
         }
         let term = self.vote_record.term;
         self.promise(now, me, term);
@@ -134,8 +135,8 @@ impl MajorityLease {
     }
 
     /// ML-13. Asks for votes in a raised term: a node that knows a later term follows this leader
-    /// only in an even later one. All voters with a promise to this leader may vote for it again,
-    /// so no other node can win in between.
+    /// only in an even later one. Voters with a promise to this leader may vote for it again, but
+    /// for no other node, so none can win in between.
     fn request_raised_term(&self, term: Epoch, now: Time, out: &mut Effects<'_, Self>) {
         out.note("ML-13", format_args!("there was a later term: campaigns in term {term} and keeps leading"));
         out.multicast(&self.config.group, Message::Request { term, requested_at: now });

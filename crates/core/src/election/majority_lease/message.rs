@@ -10,8 +10,9 @@ use crate::time::Time;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Requests a vote and a promise. `requested_at` is the time of the sender's clock at the
-    /// request, which the answer repeats. The same holds for `Renew`.
+    /// Requests a vote and a promise: to vote for no other node during a lease. `requested_at` is
+    /// the time of the sender's clock at the request, which the answer repeats. The same holds for
+    /// `Renew`.
     Request {
         term: Epoch,
         #[cfg_attr(feature = "serde", serde(rename = "asked"))]

@@ -51,14 +51,16 @@ impl MajorityLease {
             return out.send(from, Message::Denied { term, requested_at, latest });
         }
         out.note("ML-2", format_args!("votes for {from} in term {term}"));
-        let is_new = term > self.vote_record.term;
-        if is_new {
+        let is_new_term = term > self.vote_record.term;
+        if is_new_term {
             self.save_vote(term, from, out);
             out.emit(Event::Began { epoch: term });
         }
         self.promise(now, from, term);
-        if is_new || self.phase == Phase::Waiting {
-            self.wait_to_campaign(now, Duration::ZERO, out);
+        if is_new_term || self.phase == Phase::Waiting {
+            // This node's own campaign must wait until the new promise ends.
+            let extra_delay = Duration::ZERO;
+            self.wait_to_campaign(now, extra_delay, out);
         }
         out.send(from, Message::Vote { term, requested_at });
     }
@@ -108,7 +110,7 @@ impl MajorityLease {
     }
 
     /// ML-4. A candidate or leader withdraws in favour of another leader. This can happen to a
-    /// leader only if an assumption was violated.
+    /// leader only if an assumption was violated, such as the bound on clock drift.
     fn step_aside(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Campaigning(_) => self.release_voters(None, out),
@@ -153,6 +155,7 @@ impl MajorityLease {
         (last_term, successor): (Epoch, Option<NodeId>),
         out: &mut Effects<'_, Self>,
     ) {
+        // Messages may arrive in any order: keeps the latest term that this node has released.
         self.latest_release =
             Some((from, last_term)).max(self.latest_release.filter(|(releaser, _)| *releaser == from));
         let promise = self.promise.filter(|promise| promise.candidate == from && promise.term <= last_term);
@@ -165,6 +168,7 @@ impl MajorityLease {
                 out.note("ML-11", format_args!("node {from} no longer leads"));
                 out.emit(Event::Ended { epoch: term });
             }
+            // Its campaign need no longer wait for the promise to end.
             Phase::Waiting if promise.is_some() => {}
             Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {
                 return;

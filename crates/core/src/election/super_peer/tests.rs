@@ -6,8 +6,9 @@
 //! minus 1: the first epoch of node 1 is 5, and that of node 2 is 6.
 //!
 //! `1 > 2` delivers the oldest message from node 1 to node 2, `lose 1 > 2` drops it, `rest`
-//! delivers all messages, and `3 fires` lets the first timer of node 3 expire. Steps before the bar
-//! prepare the state. The trace omits steps that do nothing. `testing.rs` lists all steps.
+//! delivers all messages, and of the timers of node 3, `3 fires` lets the one set first expire.
+//! Steps before the bar prepare the state. The trace omits steps that do nothing. `testing.rs`
+//! lists all steps.
 
 mod churn;
 
@@ -25,7 +26,7 @@ fn plan(group: &Group, overlay: Overlay) -> Arc<Plan> {
 }
 
 fn peer(me: NodeId, group: Group) -> SuperPeer {
-    // With seed 35, the nodes have the order described above.
+    // Ids of 8 bits, the first 1 for the region; with seed 35, they order the nodes as above.
     let overlay = Overlay::new(group.len(), 35, 8, 1);
     SuperPeer::new(me, plan(&group, overlay))
 }

@@ -58,7 +58,7 @@ impl Loading {
         out.send(*donor, Message::StateRequest { boundary: self.boundary, offset, digest: self.digest });
     }
 
-    /// MC-11. Drops events before the boundary, which the loaded state includes already.
+    /// MC-11. Drops events before the boundary, which the state at the boundary includes already.
     fn buffer(&mut self, event: ClientEvent) {
         let view = match &event {
             ClientEvent::Message(id, _) => id.view,
@@ -123,11 +123,11 @@ impl Archive {
     }
 
     /// Removes all requests, which belong to the previous view, and the states that no member needs
-    /// any more. `state_requests` names the state that each member needs.
-    pub(super) fn retain_needed(&mut self, state_requests: &BTreeMap<NodeId, Epoch>) {
+    /// any more. `needed_states` names the state that each joiner needs, by its view.
+    pub(super) fn retain_needed(&mut self, needed_states: &BTreeMap<NodeId, Epoch>) {
         self.requests.clear();
         self.states.retain(|boundary, kept| {
-            kept.joiners.retain(|node| state_requests.get(node) == Some(boundary));
+            kept.joiners.retain(|node| needed_states.get(node) == Some(boundary));
             !kept.joiners.is_empty()
         });
     }

@@ -2,7 +2,8 @@
 //!
 //! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
 //! 1, and `rest` lets all messages arrive; `testing.rs` lists all steps. `2#1` is the first
-//! message of node 2.
+//! message of node 2. `decide_view(&[], &[])` decides a view without the crashed members: no node
+//! joins, and no other member is removed.
 
 use super::super::support::{assert_all_deliver, default_plan, delivered_by, node, run_script, script_group};
 use super::super::tests::simulation::{Process, ViewChoice, World};
@@ -13,6 +14,9 @@ use crate::protocol::Input;
 use crate::time::Time;
 use crate::wrap::InViews;
 use std::vec::Vec;
+
+/// Seed of the random choices of a [`World`].
+const SEED: u64 = 1;
 
 /// Returns a plan whose window has this number of messages.
 fn with_window(nodes: usize, messages: u64) -> Plan {
@@ -25,7 +29,7 @@ fn process(number: usize) -> Process {
 
 /// Returns a group in its first view, with no message in flight.
 fn founded_world<O: Ordering>(plan: &Plan) -> World {
-    let mut world = World::new(plan.clone(), 1, O::boxed);
+    let mut world = World::new(plan.clone(), SEED, O::boxed);
     world.deliver_all();
     world
 }
@@ -226,20 +230,20 @@ fn mc_11_a_joiner_buffers_deliveries_until_it_has_the_state() {
 
 #[test]
 fn mc_12_a_joiner_loads_from_another_donor_after_a_crash() {
-    for steps in 0..120 {
+    for deliveries_before_crash in 0..120 {
         let mut world = founded_world::<Fifo>(&Plan { max_piece_bytes: 2, ..default_plan(3) });
         for _ in 0..3 {
             world.send(process(1));
         }
         world.deliver_all();
         world.join(process(4));
-        for _ in 0..steps {
+        for _ in 0..deliveries_before_crash {
             world.deliver_random();
         }
         world.crash(process(1));
         world.finish();
-        let last_view = views(&world, 4).last().copied();
-        assert!(last_view.is_some() && last_view == views(&world, 2).last().copied(), "{steps}: {}", world.history());
+        let [last_view, last_view_of_2] = [4, 2].map(|number| views(&world, number).last().copied());
+        assert!(last_view.is_some() && last_view == last_view_of_2, "{deliveries_before_crash}: {}", world.history());
     }
 }
 
@@ -264,7 +268,7 @@ fn messages_of_an_ended_view_change_nothing() {
 
 #[test]
 fn a_member_without_a_view_asks_its_client_to_wait() {
-    let mut world = World::new(default_plan(2), 1, Fifo::boxed);
+    let mut world = World::new(default_plan(2), SEED, Fifo::boxed);
     world.feed_input(process(1), Input::Command(Command::send("x")));
     assert!(matches!(world.logs[&process(1)][..], [Event::Wait { .. }]));
     world.deliver_all();

@@ -33,7 +33,8 @@ pub(super) fn run_seed(
 }
 
 /// Returns plans of groups of 3 to 5 nodes with windows of 1 to 64 messages, for each kind of
-/// delivery and each route of the algorithm.
+/// delivery and each route of the algorithm. State pieces and boards are small, so that transfers
+/// take many pieces and boards overflow.
 fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
     let routes: &[Sequencing] =
         if facts.has_sequencer { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };

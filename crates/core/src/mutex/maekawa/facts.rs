@@ -59,8 +59,9 @@ const fn choice(option: &'static str, value: &'static str) -> Choice {
     Choice { algorithm: "maekawa", option, value, is_default: false }
 }
 
-/// The formulas are those of the paper, in which ≤5(K−1) does not count the vote that a voter must
-/// give again to the node that relinquished it. [`messages_under_contention`] counts this vote.
+/// The formulas are those of the paper, where K is the size of a quorum. Its ≤5(K−1) does not count
+/// the vote that a voter must give again to the node that relinquished it.
+/// [`messages_under_contention`] counts this vote.
 const fn cost(form: Form, quorums: Quorums) -> Cost {
     let (messages_formula, message_count): (_, fn(&Case<'_>, u64) -> Range) = match (form, quorums) {
         (Form::DeadlockFree, Quorums::Grid) => {
@@ -81,7 +82,9 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
         client_delay_formula: "2T",
         sync_delay_formula: "T…2T",
         message_count,
+        // 2T, or 0 for a node that is alone in its group.
         client_delay: |case| Range::exactly(2 * case.peers().min(1)),
+        // The release and the vote, one of which is local if the voter is itself one of the two.
         sync_delay: |_| Range::between(1, 2),
     }
 }

@@ -112,7 +112,7 @@ mod tests {
                 for (steps, reading) in round_from(circle, first).enumerate() {
                     let is_later = (1..circle.nodes).contains(&(steps as u64));
                     assert_eq!(circle.is_later(reading, first), is_later, "{reading} is {steps} steps after {first}");
-                    assert_eq!(circle.is_later(first, reading), !is_later && steps > 0, "{first}, {reading}");
+                    assert_eq!(circle.is_later(first, reading), !is_later && steps > 0, "is {first} after {reading}?");
                 }
             }
         }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_node_breaks_ties_between_equal_readings() {
         let circle = Circle::for_group(&Group::of_size(3));
-        let stamp = |reading, node| Stamp { reading: Reading(reading), node: NodeId::from_index(node) };
+        let stamp = |reading, index| Stamp { reading: Reading(reading), node: NodeId::from_index(index) };
         assert!(circle.is_older(stamp(4, 0), stamp(4, 1)));
         assert!(!circle.is_older(stamp(4, 1), stamp(4, 0)));
         assert!(circle.is_older(stamp(4, 1), stamp(0, 0)), "0 comes after 4 on a circle of 5");

@@ -77,8 +77,8 @@ fn a_view_without_reports_begins_idle() {
     assert_eq!(start.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
 }
 
-/// Lets a member request entry and then begin [`view`] with [`reports`]. Returns the resulting
-/// state of its client.
+/// Lets a member of a group of five request entry and then begin [`view`], which has only three
+/// members, with [`reports`]. Returns the resulting state of its client.
 fn client_state_in_view<P: ViewTransition>(number: u32, new_node: impl Fn(NodeId, Group) -> P) -> ClientState {
     let me = node(number);
     let mut member = new_node(me, Group::of_size(5));

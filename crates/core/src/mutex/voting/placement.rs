@@ -93,10 +93,10 @@ mod tests {
     /// times the average.
     #[test]
     fn replicas_are_spread_over_all_members() {
-        let members = 50;
-        let mut replicas_per_member = [0; 50];
-        for number in 1..=10 * members {
-            replicas_per_member[(hash("resource", Replica(number)) % u64::from(members)) as usize] += 1;
+        const MEMBERS: u32 = 50;
+        let mut replicas_per_member = [0; MEMBERS as usize];
+        for number in 1..=10 * MEMBERS {
+            replicas_per_member[(hash("resource", Replica(number)) % u64::from(MEMBERS)) as usize] += 1;
         }
         assert!(replicas_per_member.iter().all(|replicas| (1..30).contains(replicas)), "{replicas_per_member:?}");
     }

@@ -1,4 +1,5 @@
-//! Commands, messages, timers, events and saves with the name of their instance.
+//! Commands, messages, timers, events and saves of a node that runs many instances of a protocol,
+//! each with the name of its instance.
 
 use crate::wrap::prelude::*;
 use core::fmt;
@@ -89,7 +90,7 @@ pub struct ManyDurable<Name, D> {
     pub was_wiped: bool,
 }
 
-// Written by hand, because a derive would require Default of the name.
+// Written by hand, because a derive would require `Default` of `Name` and `D`.
 impl<Name, D> Default for ManyDurable<Name, D> {
     fn default() -> Self {
         Self { instances: BTreeMap::new(), was_wiped: false }

@@ -12,11 +12,11 @@ use super::Threshold;
 use crate::time::{Duration, Time};
 use alloc::collections::VecDeque;
 
-/// Maximum length of a gap, about thirteen days. With it, the sum of squares over a window does not
-/// overflow.
+/// Maximum length of a gap, about thirteen days. With it, the sum of squares over [`MAX_GAPS`] gaps
+/// does not overflow, not even times their number.
 const MAX_GAP_NANOS: u64 = 1 << 50;
 
-/// Maximum number of gaps in a window, for the same reason.
+/// Maximum number of gaps to remember, for the same reason.
 pub(super) const MAX_GAPS: usize = 1 << 10;
 
 /// The deviation is at least this fraction of the period. Otherwise a peer on a link without jitter
@@ -26,7 +26,7 @@ const MIN_DEVIATION_DIVISOR: u64 = 10;
 /// Until there are real gaps, the deviation is assumed to be this fraction of the period.
 const INITIAL_DEVIATION_DIVISOR: u64 = 4;
 
-/// Maximum length of a gap that led to a suspicion, as a multiple of the silence that was allowed.
+/// A gap that led to a suspicion counts as at most this multiple of the silence that was allowed.
 /// If such gaps did not count, the detector would suspect again and again; if they counted in full,
 /// a long outage would blind it for as long.
 const OUTAGE_FACTOR: u64 = 2;
@@ -48,6 +48,7 @@ pub(super) struct Pace {
 impl Pace {
     /// Creates the pace that is assumed at first: one heartbeat per period, with some deviation.
     pub(super) fn new(now: Time, period: Duration) -> Self {
+        // Half the maximum, so that a period with its deviation does not exceed it.
         let period = period.nanos().min(MAX_GAP_NANOS / 2);
         let deviation = period / INITIAL_DEVIATION_DIVISOR;
         let mut pace =
@@ -107,8 +108,8 @@ impl Pace {
 
     /// Returns how long the peer may be silent before φ reaches the threshold.
     pub(super) fn allowed_silence(&self, threshold: Threshold, period: Duration) -> Duration {
-        let deviation_thousandths = u128::from(threshold.deviation_thousandths());
-        let slack = u128::from(self.deviation_nanos(period)) * deviation_thousandths / 1_000;
+        let z_thousandths = u128::from(threshold.deviation_thousandths());
+        let slack = u128::from(self.deviation_nanos(period)) * z_thousandths / 1_000;
         Duration::from_nanos(self.mean_nanos().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 
@@ -117,7 +118,7 @@ impl Pace {
     /// threshold allows would be below that threshold, and 0 for the lowest one.
     pub(super) fn phi(&self, silence: Duration, period: Duration) -> u32 {
         let excess_nanos = u128::from(silence.nanos().saturating_sub(self.mean_nanos()));
-        let deviation_thousandths = (excess_nanos * 1_000).div_ceil(u128::from(self.deviation_nanos(period).max(1)));
-        Threshold::phi_after(u64::try_from(deviation_thousandths).unwrap_or(u64::MAX))
+        let z_thousandths = (excess_nanos * 1_000).div_ceil(u128::from(self.deviation_nanos(period).max(1)));
+        Threshold::phi_after(u64::try_from(z_thousandths).unwrap_or(u64::MAX))
     }
 }

@@ -139,10 +139,10 @@ fn an_attack_carries_the_time_of_the_clock() {
 fn every_interleaving_leads_to_one_leader_and_two_attacks() {
     for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
         let mut complete_sequences = 0;
-        let group = || ScriptGroup::new(2, armies(strengths));
+        let new_group = || ScriptGroup::new(2, armies(strengths));
         enumerate_sequences(&mut Vec::new(), &mut |choices| {
-            let mut group = group();
-            let mut is_ordered = [false; 2];
+            let mut group = new_group();
+            let mut is_commanded = [false; 2];
             let mut events = Vec::new();
             for choice in choices {
                 let in_flight = group.in_flight_count();
@@ -154,15 +154,15 @@ fn every_interleaving_leads_to_one_leader_and_two_attacks() {
                     index if index < in_flight + set_timers => events.push(group.fire(index - in_flight)),
                     index => {
                         let army =
-                            (0..2).filter(|army| !is_ordered[*army]).nth(index - in_flight - set_timers).unwrap();
-                        is_ordered[army] = true;
+                            (0..2).filter(|army| !is_commanded[*army]).nth(index - in_flight - set_timers).unwrap();
+                        is_commanded[army] = true;
                         events.push((ARMIES[army], group.command(ARMIES[army], Command::Attack)));
                     }
                 }
             }
             let remaining_choices = group.in_flight_count()
                 + group.timer_count()
-                + is_ordered.iter().filter(|is_ordered| !**is_ordered).count();
+                + is_commanded.iter().filter(|is_commanded| !**is_commanded).count();
             if remaining_choices == 0 {
                 complete_sequences += 1;
                 let events_of =

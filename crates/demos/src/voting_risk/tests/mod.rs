@@ -186,9 +186,10 @@ fn assert_predicted_rate<T: Trial>(
     trials: u64,
     cases: &[(u64, u64, u64, u64)],
 ) {
+    const SEED: u64 = 1;
     for (replicas, majority, parts, whole) in cases.iter().copied() {
         let (electorate, model) = (electorate(replicas, majority), model(parts, whole));
-        let tally = simulate(&mut make_trial(electorate, model, 1), trials, |_| true);
+        let tally = simulate(&mut make_trial(electorate, model, SEED), trials, |_| true);
         let (predicted, interval) = (violation_probability(electorate, model).value(), tally.confidence_interval());
         assert_eq!(tally.trials, trials);
         assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
@@ -242,6 +243,6 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 fn the_caller_may_stop_the_trials() {
     let mut draws = DrawTrial::new(electorate(9, 5), model(1, 7), 1);
     let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
-    assert_eq!(tally.trials, 1_024, "should_continue is called after every 256 trials");
+    assert_eq!(tally.trials, 1_024, "the caller is asked after every 256 trials");
     assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);
 }

@@ -40,7 +40,7 @@ pub(crate) fn parse_svg(svg: &str) -> ((f64, f64), Vec<Text>) {
         let attributes = parse_attributes(attributes);
         let get = |name: &str| attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let number = |name: &str| get(name).map(|value| value.parse::<f64>().expect("a number"));
-        let shift = open_elements.last().map_or(0.0, |(_, shift)| *shift)
+        let y_offset = open_elements.last().map_or(0.0, |(_, y_offset)| *y_offset)
             + get("transform")
                 .and_then(|value| value.strip_prefix("translate(0 "))
                 .map_or(0.0, |y| y.trim_end_matches(')').parse().unwrap());
@@ -48,12 +48,12 @@ pub(crate) fn parse_svg(svg: &str) -> ((f64, f64), Vec<Text>) {
             size = Some((number("width").unwrap(), number("height").unwrap()));
         }
         if name == "text" {
-            let (x, y) = (number("x").unwrap(), number("y").unwrap() + shift);
+            let (x, y) = (number("x").unwrap(), number("y").unwrap() + y_offset);
             let class = get("class").unwrap_or_default().to_owned();
             texts.push(Text { class, x, y, is_centred: get("text-anchor") == Some("middle"), text: String::new() });
         }
         if !tag.ends_with('/') {
-            open_elements.push((name.to_owned(), shift));
+            open_elements.push((name.to_owned(), y_offset));
         }
     }
     assert!(

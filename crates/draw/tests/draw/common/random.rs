@@ -14,7 +14,7 @@ pub(crate) fn any_script(nodes: u32) -> impl Strategy<Value = Vec<Action>> {
 
 pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
     let id = move || 1..=nodes;
-    let index = || 0..6usize;
+    let message_index = || 0..6usize;
     let class = sample::select(vec![Class::Algorithm, Class::Announcement, Class::Control]);
     let cause = sample::select(vec![Loss::Chance, Loss::Cut, Loss::Down]);
     let changes = ["cut 1 | 2,3", "cut 2 > 3", "end of cut 1 | 2,3", "end of cut 2 > 3", "heal", "skew 2 by 3ms"];
@@ -27,6 +27,7 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         id().prop_map(Action::Timer),
         id().prop_map(Action::Saved),
     ];
+    // Each member, its incarnation and the view it joined in.
     let stays = collection::vec((id(), 0..2u64, 0..4u64), 0..4);
     let membership = prop_oneof![
         (id(), 0..5u64, stays).prop_map(|(id, epoch, stays)| Action::View(id, epoch, stays)),
@@ -49,8 +50,8 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         Just(Action::SetTimer),
     ];
     let world = prop_oneof![
-        (index(), cause).prop_map(|(index, cause)| Action::Lose(index, cause)),
-        index().prop_map(Action::Duplicate),
+        (message_index(), cause).prop_map(|(index, cause)| Action::Lose(index, cause)),
+        message_index().prop_map(Action::Duplicate),
         id().prop_map(Action::Crash),
         id().prop_map(Action::Stop),
         id().prop_map(Action::Pause),
@@ -62,8 +63,8 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         3 => steps,
         2 => membership,
         4 => effects,
-        4 => index().prop_map(Action::Deliver),
-        1 => index().prop_map(Action::ReceiveFrame),
+        4 => message_index().prop_map(Action::Deliver),
+        1 => message_index().prop_map(Action::ReceiveFrame),
         2 => world,
     ]
 }

@@ -26,6 +26,7 @@ pub(crate) enum Action {
     View(u32, u64, Vec<(u32, u64, u64)>),
     /// A node receives a lease for this many milliseconds.
     Lease(u32, i64),
+    /// A node learns that its first save is durable.
     Saved(u32),
     /// The message in flight with this index arrives. If it is a frame, the link delivers its
     /// payload.
@@ -47,6 +48,7 @@ pub(crate) enum Action {
     Rule(String, String),
     Emit(String),
     SetTimer,
+    /// The message in flight with this index is lost, for this cause.
     Lose(usize, Loss),
     Duplicate(usize),
     Crash(u32),

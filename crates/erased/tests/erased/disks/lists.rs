@@ -56,7 +56,8 @@ fn a_new_disk_and_a_lost_one_are_read_back_as_such() {
     }
 }
 
-/// A journal has a write in its text form. Only a log has the sealed bytes.
+/// A journal has a write in its text form. Only a log has it sealed: as bytes that do not tell
+/// their type.
 #[test]
 fn journals_have_the_text_form_of_a_write() {
     let write = erase::<ListDisk>(300);

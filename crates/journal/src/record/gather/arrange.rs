@@ -1,4 +1,5 @@
-//! Between the two readings of the journals: checks that they record one run, and plans the merge.
+//! Between the two readings of the journals, which survey and merge them: checks that they record
+//! one run, and plans the merge.
 //! A journal may also come from the parent process, which started the nodes and injected faults.
 
 use super::GatherReport;
@@ -189,8 +190,9 @@ impl SortedSurveys {
         Ok(())
     }
 
-    /// Checks the message order across a receiver's incarnations: from one incarnation of a sender,
-    /// each of them receives only messages sent after those that earlier ones received.
+    /// Checks the message order across a receiver's incarnations: of the messages from one
+    /// incarnation of a sender, a later incarnation of the receiver receives only those sent after
+    /// the ones that its earlier incarnations received.
     fn check_order(&self) -> Result<(), GatherError> {
         // For each receiver and each incarnation of a sender, the file and the receipt seen last.
         let mut last_receipts: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();

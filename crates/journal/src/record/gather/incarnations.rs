@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// One incarnation of a node, as it will be merged.
 pub(super) struct IncarnationPlan {
     pub(super) file: String,
-    /// Index of its file.
+    /// Index of its journal among the sources of the gathering.
     pub(super) source_index: usize,
     pub(super) node: NodeId,
     pub(super) incarnation: Incarnation,
@@ -111,8 +111,8 @@ pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine
     None
 }
 
-/// Computes how many writes each incarnation lost, and reports losses that a correct disk does not
-/// allow.
+/// Computes how many writes each incarnation of a node lost, and reports losses that a correct disk
+/// does not allow.
 pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], report: &mut GatherReport) {
     if let Some(first) = incarnations.first().filter(|first| first.disk.found_writes > 0 && !first.disk.is_blank) {
         report.warnings.push(format!(
@@ -124,13 +124,14 @@ pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], report: &mut Gat
     for index in 1..incarnations.len() {
         let Some([previous, next]) = incarnations.get_mut(index - 1..=index) else { return };
         let pending = previous.disk.issued_writes.saturating_sub(previous.disk.confirmed_writes);
-        let confirmed = previous.disk.found_writes.saturating_add(previous.disk.confirmed_writes);
+        let durable = previous.disk.found_writes.saturating_add(previous.disk.confirmed_writes);
         let time = next.started_at.unwrap_or(Time::ZERO);
         if next.disk.is_blank {
-            // The disk was replaced, which may be intended; the journal does not show that.
+            // The disk was replaced, perhaps on purpose. A replay empties it at the restart, so
+            // only the pending writes count as lost in the crash.
             previous.lost_writes = pending;
-            report.record_forgotten_writes(confirmed, time, || {
-                format!("node {} found its disk empty, although {confirmed} writes were durable", next.node)
+            report.record_forgotten_writes(durable, time, || {
+                format!("node {} found its disk empty, although {durable} writes were durable", next.node)
             });
             continue;
         }
@@ -138,7 +139,7 @@ pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], report: &mut Gat
         previous.lost_writes = previous.disk.issued_writes.saturating_sub(survived.unwrap_or(0));
         let reader = format!("incarnation {} of node {}", next.incarnation, next.node);
         if previous.lost_writes > pending {
-            let text = format!("{confirmed} writes were durable, but {reader} found {}", next.disk.found_writes);
+            let text = format!("{durable} writes were durable, but {reader} found {}", next.disk.found_writes);
             report.warnings.push(format!("The disk of node {} lost confirmed writes: {text}.", next.node));
             report.record_forgotten_writes(previous.lost_writes - pending, time, || text);
         } else if survived.is_some_and(|survived| survived > previous.disk.issued_writes) {

@@ -149,9 +149,9 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let node = cursor.stream.node();
         match item.entry {
             Entry::World { event, .. } => {
-                let is_down = matches!(event, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
+                let goes_down = matches!(event, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
                 self.write(&Entry::World { time, event });
-                if is_down {
+                if goes_down {
                     for message in self.in_flight.go_down(node) {
                         self.record_loss(time, message, node);
                     }
@@ -176,6 +176,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
                 }
                 self.report.received_messages += u64::from(self.in_flight.arrive(message, node));
                 *id = self.renumber(message);
+                // The new number counts over all incarnations, which the first one indicates.
                 *incarnation = Incarnation::FIRST;
             }
             _ => {}

@@ -72,6 +72,7 @@ pub struct GatherReport {
     /// incarnations did. A reliable link skips no message.
     #[serde(rename = "skipped")]
     pub skipped_messages: u64,
+    /// The first one in the order of the result.
     #[serde(skip)]
     pub first_skipped_message: Option<BrokenGuarantee>,
     /// Number of messages still in flight at the end.
@@ -81,7 +82,7 @@ pub struct GatherReport {
     /// started.
     #[serde(rename = "forgotten")]
     pub forgotten_writes: u64,
-    /// The first loss of confirmed writes.
+    /// The earliest loss of confirmed writes.
     #[serde(skip)]
     pub first_forgotten_write: Option<BrokenGuarantee>,
     /// Number of steps that got a later time than by the node's clock, to preserve causality.
@@ -109,6 +110,7 @@ impl GatherReport {
         self.first_skipped_message.get_or_insert_with(|| BrokenGuarantee { time, text: text() });
     }
 
+    /// Keeps the earliest loss, because losses are found node by node, not in the order of time.
     fn record_forgotten_writes(&mut self, writes: u64, time: Time, text: impl FnOnce() -> String) {
         if writes == 0 {
             return;

@@ -1,4 +1,4 @@
-//! The events of one node in order: the lines of its incarnations, its crashes and its pauses.
+//! The items of one node in order: the lines of its incarnations, its crashes and its pauses.
 
 use super::Source;
 use super::arrange::NodePlan;
@@ -9,7 +9,7 @@ use crate::record::line::{InputLine, WorldLine};
 use crate::record::reader::{Entry, Step};
 use quorate_core::{NodeId, Time};
 
-/// Yields the events of one node.
+/// Yields the items of one node.
 pub(super) struct NodeStream<'a, S> {
     sources: &'a [S],
     node: NodeId,
@@ -29,7 +29,8 @@ enum NodeState {
     Paused { until: Option<Time> },
 }
 
-/// An event of a node, with its recorded time on the common scale of all journals.
+/// A line of a node's journal, a crash, or the beginning or end of a pause, with its recorded time
+/// on the common scale of all journals.
 pub(super) struct StreamItem {
     pub(super) time: Time,
     pub(super) entry: LiveEntry,
@@ -51,7 +52,7 @@ impl<'a, S: Source> NodeStream<'a, S> {
         self.plan.incarnations.get(self.current)
     }
 
-    /// Returns the next event, or `None` at the end of the last incarnation.
+    /// Returns the next item, or `None` at the end of the last incarnation.
     pub(super) fn next(&mut self) -> Result<Option<StreamItem>, GatherError> {
         while self.current < self.plan.incarnations.len() {
             self.read_ahead()?;
@@ -89,7 +90,7 @@ impl<'a, S: Source> NodeStream<'a, S> {
         Ok(())
     }
 
-    /// Returns the event of a line, and updates whether the node is up.
+    /// Returns the item of a line, and updates whether the node is up.
     fn line_item(&mut self, time: Time, entry: LiveEntry) -> StreamItem {
         match &entry {
             Entry::Step(Step { input: InputLine::Start { .. }, .. }) => self.state = NodeState::Up,
@@ -120,8 +121,8 @@ impl<'a, S: Source> NodeStream<'a, S> {
     /// A paused node takes no step. If the node took a step during the pause by its own clock, the
     /// pause is moved after the step.
     fn next_pause_event(&mut self) -> Option<StreamItem> {
-        let next = self.next_line.as_ref().map(|(time, _)| *time);
-        let end = next.unwrap_or_else(|| self.latest_end());
+        let next_line_time = self.next_line.as_ref().map(|(time, _)| *time);
+        let end = next_line_time.unwrap_or_else(|| self.latest_end());
         match self.state {
             NodeState::Paused { until: Some(until) } if until <= end => {
                 self.state = NodeState::Up;
@@ -130,7 +131,7 @@ impl<'a, S: Source> NodeStream<'a, S> {
             NodeState::Paused { .. } => None,
             NodeState::Up => {
                 let Pause { from, to } = *self.plan.pauses.front()?;
-                if from > end || to.is_none_or(|to| to > end) && next.is_some() {
+                if from > end || to.is_none_or(|to| to > end) && next_line_time.is_some() {
                     return None;
                 }
                 self.plan.pauses.pop_front();

@@ -81,6 +81,7 @@ pub(super) struct ReceiptRange {
 pub(super) struct Receipt {
     /// The message's number within the sender's incarnation.
     pub(super) number: u64,
+    /// The line of the receiver's journal.
     pub(super) line: u64,
 }
 
@@ -250,6 +251,7 @@ impl IncarnationSurvey {
         self.record_line(line)?;
         match event {
             WorldLine::Ended { node } if *node == self.node => self.shut_down_cleanly = true,
+            // The merge copies it to the result.
             WorldLine::Changed(_) => {}
             WorldLine::Ended { .. }
             | WorldLine::Lost { .. }

@@ -165,10 +165,12 @@ struct ActualGraph {
     states: Vec<ClientState>,
 }
 
+/// The only process of a site, which has number 0.
 fn process(site: usize) -> Agent {
     Agent::process(NodeId::from_index(site), 0)
 }
 
+/// The only resource of a site, which has number 0.
 fn resource(site: usize) -> Agent {
     Agent::resource(NodeId::from_index(site), 0)
 }

@@ -128,7 +128,7 @@ impl Requester {
                 let awaited = need.awaited().iter().fold(0, |mask, agent| mask | 1_u64 << bit_of(agent));
                 self.state.record_wait(*wait_id, awaited, need.has_alternatives());
             }
-            // The process has acquired the resource.
+            // A resource asks its holder: the process has acquired it.
             Event::Asked { by, wait_id, .. } if by.is_resource() => {
                 self.obligations.insert(*by);
                 if let Some(number) = clients.resource_number(*by) {
@@ -140,7 +140,7 @@ impl Requester {
                     self.obligations.insert(*by);
                 }
             }
-            // The process releases a resource.
+            // The process answers a resource: it releases it.
             Event::Answers { to, wait_id, .. } if to.is_resource() => {
                 self.obligations.remove(to);
                 if let Some(number) = clients.resource_number(*to) {

@@ -28,7 +28,8 @@ pub struct Demand {
     pub has_victims: bool,
 }
 
-/// Whether a process waits for all requested agents or for any of them.
+/// Whether a process waits for all requested processes or for any of them. Of resources, it always
+/// waits for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitMode {

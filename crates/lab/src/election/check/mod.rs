@@ -36,7 +36,7 @@ impl CheckedFamily for Election {
         Ok(ElectionClients {
             starters: settings.starters.select(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
-            // After a crash, a late message can make a client follow the crashed leader once more.
+            // Two per crash: a late message can make a client follow the crashed leader once more.
             reelections: check.setup.crashes.saturating_mul(2),
             resignations: *resignations,
             // Without timing, leases have no duration.
@@ -45,7 +45,8 @@ impl CheckedFamily for Election {
         })
     }
 
-    /// Clients notice a crashed leader eventually, with or without a failure detector.
+    /// Clients always notice a crashed leader eventually; nodes do if the algorithm relies on an
+    /// oracle as failure detector.
     fn crash_notices(check: &CheckSpec<Self>) -> CrashNotices {
         if Self::needs_crash_notices(&check.spec()) { CrashNotices::ToNodes } else { CrashNotices::ToClients }
     }
@@ -57,6 +58,7 @@ impl CheckedFamily for Election {
 
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
+        // `all` is the default of a check.
         let all_start = spec.settings.starters == Starters::All;
         let all_flags = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
         let mut flags: Vec<_> = all_flags.filter(|text| !(all_start && text.starts_with("--starters"))).collect();

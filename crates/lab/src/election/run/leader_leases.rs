@@ -66,8 +66,8 @@ impl LeaderLeases {
         (self.clocks.at(node, time) < lease.until).then_some(lease)
     }
 
-    /// Records a violation if the leases of this node and of another are both valid at `time`, when
-    /// the node performs `action`, such as "became the leader".
+    /// Records the first violation: the leases of this node and of another are both valid at
+    /// `time`, when the node performs `action`, such as "became the leader".
     fn check(&mut self, time: Time, node: NodeId, action: &str, line: u64) {
         let Some(lease) = self.valid_lease(node, time).filter(|_| self.violation.is_none()) else { return };
         let others = (0..self.leases.len()).map(NodeId::from_index).filter(|other| *other != node);

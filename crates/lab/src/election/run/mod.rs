@@ -24,7 +24,7 @@ use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
-/// An event that concerns a node's knowledge of the leader, or its own leadership.
+/// A moment that concerns a node's knowledge of the leader, or its own leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The client gives the command to campaign.

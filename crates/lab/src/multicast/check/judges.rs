@@ -200,7 +200,8 @@ pub(super) fn uniform(facets: &[u64]) -> bool {
 /// state; no client returns to an earlier view. A client records a violation of any rule but the
 /// first as `WrongView`.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
-    // Indexed by view, of which there are fewer than message numbers.
+    // Indexed by view: 0 is the second one, because the first begins without an event. There are
+    // fewer views than message numbers.
     let mut delivered_before_view: [Option<MessageSet>; MESSAGE_NUMBERS] = [None; MESSAGE_NUMBERS];
     all_histories(facets).all(|history| {
         let mut delivered = 0;
@@ -242,15 +243,16 @@ mod tests {
     fn facet(messages: u8, events: &[HistoryEvent]) -> u64 {
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        history.to_facet(messages, false, false)
+        let (is_gone, has_views) = (false, false);
+        history.to_facet(messages, is_gone, has_views)
     }
 
-    fn crashed(history: u64) -> u64 {
-        history | GONE
+    fn crashed(facet: u64) -> u64 {
+        facet | GONE
     }
 
-    fn in_views(history: u64) -> u64 {
-        history | HAS_VIEWS
+    fn in_views(facet: u64) -> u64 {
+        facet | HAS_VIEWS
     }
 
     #[test]
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_delivered_before_effects() {
+    fn a_message_is_delivered_after_its_causes() {
         let (first, reply) = (facet(1, &[Sends, Delivers(1)]), facet(1, &[Delivers(1), Sends, Delivers(2)]));
         let is_causal = |events: &[HistoryEvent]| causal(&[first, reply, facet(0, events)]);
         assert!(is_causal(&[Delivers(1), Delivers(2)]));

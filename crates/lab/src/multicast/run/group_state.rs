@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct NodeStatus {
     pub(super) is_up: bool,
     pub(super) has_recorded_start: bool,
+    /// Whether any of its incarnations has stopped.
     pub(super) has_stopped: bool,
     pub(super) incarnation: Incarnation,
 }
@@ -30,6 +31,7 @@ impl Default for NodeStatus {
 pub(super) struct GroupState {
     group: GroupId,
     judged: PropertySet,
+    /// Whether nodes begin views. If not, all messages belong to [`View::FIRST`].
     has_views: bool,
     /// The views in which some node may still deliver messages. Each has its start, except the only
     /// view of a group without views.
@@ -161,9 +163,9 @@ impl GroupState {
         violations: &mut Violations,
     ) {
         let id = key.in_view(self.group, view);
-        let current = self.view_of(node);
+        let (current, relevant_from) = (self.view_of(node), at.time);
         if self.has_views && current != Some(view) {
-            violations.record(Property::ViewSynchrony, at, at.time, || match current {
+            violations.record(Property::ViewSynchrony, at, relevant_from, || match current {
                 Some(current) => format!("node {node} delivers {id} in view {current}, but it was sent in view {view}"),
                 None => format!("node {node} delivers {id}, but is in no view"),
             });
@@ -173,13 +175,13 @@ impl GroupState {
             Some((record, _)) if record.was_sent(key) => record.record_delivery(at, node, key, payload, violations),
             Some(_) | None => {
                 let text = || format!("node {node} delivers {id}, which node {} has not sent", key.sender);
-                violations.record(Property::Integrity, at, at.time, text);
+                violations.record(Property::Integrity, at, relevant_from, text);
             }
         }
     }
 
-    /// Records that a node begins a view with this state. Returns whether a view was closed in
-    /// which messages of two senders were in flight at once.
+    /// Records that a node begins a view with this fingerprint of the shared state. Returns whether
+    /// a view was closed in which messages of two senders were in flight at once.
     pub(super) fn begin_view(
         &mut self,
         at: Position,
@@ -192,7 +194,9 @@ impl GroupState {
         if !self.has_views && !self.switch_to_views() {
             return false;
         }
-        let mut record_violation = |text: String| violations.record(Property::ViewSynchrony, at, at.time, || text);
+        let relevant_from = at.time;
+        let mut record_violation =
+            |text: String| violations.record(Property::ViewSynchrony, at, relevant_from, || text);
         if stay.is_none() {
             record_violation(format!("node {node} begins view {epoch}, but is not a member"));
         }
@@ -212,6 +216,7 @@ impl GroupState {
                     record.set_state(node, MemberState::MovedTo(epoch));
                     record.check_transition(at, node, epoch, violations);
                 }
+                // The node's stay in that view has ended, or the node never began that view.
                 MemberState::InView | MemberState::Awaited => record.set_state(node, MemberState::Gone),
                 MemberState::Gone | MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
             }
@@ -247,7 +252,7 @@ impl GroupState {
         nodes: &[NodeStatus],
         violations: &mut Violations,
     ) {
-        let (epoch, members) = (view.epoch(), view.members());
+        let (epoch, members, relevant_from) = (view.epoch(), view.members(), at.time);
         let (group, judged, node_views) = (self.group, self.judged, &self.node_views);
         let (record, view_start) = self.views.entry(epoch).or_insert_with(|| {
             let member_state = |(index, (status, views)): (usize, (&NodeStatus, &NodeViews))| {
@@ -267,16 +272,16 @@ impl GroupState {
         if first_members != members {
             let text =
                 || format!("view {epoch} has members {first_members} for node {by}, but {members} for node {node}");
-            violations.record(Property::ViewSynchrony, at, at.time, text);
+            violations.record(Property::ViewSynchrony, at, relevant_from, text);
         }
         if *first_state != state {
             let text = || format!("nodes {by} and {node} begin view {epoch} with different states");
-            violations.record(Property::ViewSynchrony, at, at.time, text);
+            violations.record(Property::ViewSynchrony, at, relevant_from, text);
         }
     }
 
-    /// Ends the stay of a node. Later views may contain a new stay already. Returns the same as
-    /// [`begin_view`](Self::begin_view).
+    /// Ends the stay of a node, for the reason that `member_state` gives. Later views may contain a
+    /// new stay already. Returns the same as [`begin_view`](Self::begin_view).
     pub(super) fn leave_view(
         &mut self,
         at: Position,
@@ -340,11 +345,12 @@ impl GroupState {
             record.judge(at, &current_members, violations);
         }
         let Some(latest) = self.latest_view.as_ref().map(View::epoch) else { return };
+        let relevant_from = at.time;
         let has_grace_ended = at.time.since(self.latest_view_began_at) >= grace;
         if let Some((record, _)) = self.views.get(&latest).filter(|_| has_grace_ended) {
             for node in record.awaited_members() {
                 let text = || format!("node {node} is a member of view {latest}, but never begins it");
-                violations.record(Property::Delivered, at, at.time, text);
+                violations.record(Property::Delivered, at, relevant_from, text);
             }
         }
     }

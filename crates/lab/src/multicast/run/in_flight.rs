@@ -18,7 +18,8 @@ pub(super) struct InFlight {
     /// For each view, the members that may still deliver its messages.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, MessageState>,
-    /// The last message of each sender in each view for which a `Sent` event was emitted.
+    /// The number of the last message of each sender in each view for which a `Sent` event was
+    /// emitted.
     last_confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
@@ -28,8 +29,8 @@ struct MessageState {
     sent_at: Time,
     /// Whether its `Sent` event was emitted.
     is_confirmed: bool,
-    /// Whether its sender is live, or left without being removed by the group: then all members get
-    /// it.
+    /// Whether all members will get it: its sender neither stopped nor was removed by the group,
+    /// though it may have left voluntarily.
     will_reach_all: bool,
     /// The members that have delivered it.
     delivered_by: BTreeSet<NodeId>,
@@ -49,20 +50,21 @@ impl InFlight {
         self.messages.len()
     }
 
-    /// Whether some member still has to deliver a message whose sender is live or left voluntarily.
-    /// With `include_crashed_senders`, messages of senders that stopped or were removed count as
-    /// well if a current member has delivered them.
-    pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
+    /// Whether some member still has to deliver a message whose sender is up or left voluntarily.
+    /// With `include_lost_senders`, messages of senders that stopped or were removed count as well
+    /// if a current member has delivered them, because then all members must.
+    pub(super) fn has_pending(&self, include_lost_senders: bool) -> bool {
         let is_current_member = |id: &MessageId, node: &NodeId| {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
         };
         self.messages.iter().any(|(id, message)| {
             message.will_reach_all
-                || (include_crashed_senders && message.delivered_by.iter().any(|node| is_current_member(id, node)))
+                || (include_lost_senders && message.delivered_by.iter().any(|node| is_current_member(id, node)))
         })
     }
 
-    /// Records an event. Returns the delay if it is the node's first delivery of a message.
+    /// Records an event. If it is the node's first delivery of a message, returns the time since
+    /// the message was sent.
     pub(super) fn record_event(&mut self, time: Time, node: NodeId, event: &Event) -> Option<Duration> {
         match event {
             Event::Sent { id } => {
@@ -121,7 +123,8 @@ impl InFlight {
 
     fn record_delivery(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
         // A sender may deliver its own message before its `Sent` event, in the same step. In
-        // recordings of real processes, deliveries at other nodes may precede that event too.
+        // recordings of real processes, deliveries at other nodes may precede that event too. A
+        // message up to the last confirmed number has been recorded before, and perhaps forgotten.
         if self.last_confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
             self.message_mut(time, id);
         }
@@ -153,6 +156,7 @@ impl InFlight {
         self.last_confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
     }
 
+    /// Records that a node begins a view: it delivers no more messages of earlier ones.
     fn begin_view(&mut self, node: NodeId, group: GroupId, view: &View) {
         for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
             members.remove(&node);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The unanswered requests of one node.
 ///
 /// An answer does not contain the payload. But a node answers the requests of a group in order, so
-/// the payload of a message is known.
+/// an answer belongs to the oldest one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingRequests {
     /// The payloads of the unanswered requests of each group, oldest first.

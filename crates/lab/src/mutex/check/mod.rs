@@ -24,6 +24,7 @@ impl CheckedFamily for Mutex {
     type CheckClients = Contenders;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
+        // Without a limit (`None`), the settings of the run still need a number of entries.
         let entries = u64::from(check.rounds.unwrap_or(1)) * check.setup.nodes as u64;
         Settings { entries, views: view_settings(check.setup.views), ..Settings::default() }
     }

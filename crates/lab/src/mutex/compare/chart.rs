@@ -54,6 +54,7 @@ fn values_by_position(
     kind: RunKind,
     read_figure: ReadFigure,
 ) -> Vec<(f64, (f64, f64))> {
+    // Each position with the group's size and, on an axis of loads, the workload.
     let positions: Vec<_> = match axis {
         PanelAxis::Sizes(_) => costs.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
         PanelAxis::Loads(nodes) => {
@@ -92,15 +93,17 @@ fn expected_curve(costs: &CostComparison, panel: &Panel, algorithm: &'static Mut
         ExpectedCost::of_experiment(algorithm, &costs.simulation_spec(CostCase { algorithm, nodes, traffic }))
     };
     let value = |nodes: usize, traffic: Traffic| (formula.value)(&expected(nodes, traffic), costs.entries);
-    let traffic = costs.traffics.first().copied()?;
+    let first_traffic = costs.traffics.first().copied()?;
     let sizes =
         || line_sizes(&costs.sizes).into_iter().filter(|nodes| (algorithm.facts.check_group_size)(*nodes).is_ok());
-    if !expected(sizes().next()?, traffic).is_binding {
+    if !expected(sizes().next()?, first_traffic).is_binding {
         return None;
     }
     let points: Option<Vec<_>> = match panel.horizontal_axis {
         PanelAxis::Sizes(only_traffic) => {
-            sizes().map(|nodes| Some((nodes as f64, value(nodes, only_traffic.unwrap_or(traffic))?))).collect()
+            // A panel of all workloads shows the expected figure of the first one.
+            let traffic = only_traffic.unwrap_or(first_traffic);
+            sizes().map(|nodes| Some((nodes as f64, value(nodes, traffic)?))).collect()
         }
         PanelAxis::Loads(nodes) if (algorithm.facts.check_group_size)(nodes).is_ok() => {
             let traffics = loads(costs).into_iter().enumerate();

@@ -32,8 +32,8 @@ impl UnsupportedSizes {
 }
 
 impl ComparedAlgorithms {
-    /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if a
-    /// named algorithm supports none of the sizes.
+    /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if an
+    /// algorithm that the user `named` supports none of the sizes.
     pub(super) fn new(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
         let mut compared = Self { algorithms: Vec::new(), unsupported_sizes: Vec::new() };
         for entry in all {

@@ -40,7 +40,7 @@ impl FaultFreeRun {
     /// Returns a fault that hits a node in the victim's role, at an instant that the seed chooses;
     /// `None` if no node has that role for long enough.
     pub(super) fn choose_fault(&self, victim: Victim, mode: FailureMode) -> Option<TimedFault> {
-        // Each role draws other random numbers from the same seed.
+        // Each of the (fewer than 8) roles draws other random numbers from the same seed.
         let mut rng = SeededRng::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
         let candidates: Vec<_> = self
             .intervals

@@ -214,8 +214,8 @@ impl Tally {
     }
 }
 
-/// Simulates every kind of failure. Calls `should_continue` before each seed and stops if it
-/// returns `false`; the findings so far are returned.
+/// Simulates every kind of failure. Calls `should_continue` before each seed; if that returns
+/// `false`, returns the findings so far.
 pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
     let coordinator = study.coordinator();
     let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || coordinator.is_some());
@@ -243,7 +243,8 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
 }
 
 /// Runs a seed with its fault. Also returns whether a fence was not larger than an earlier one.
-/// `None` if all requests were granted, but not every live node sent one after the fault.
+/// `None` if all requests were granted, but not every live node sent one after the fault: such a
+/// run does not show whether that node could still enter.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, JudgingLevel::Verdicts);
     let run = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));

@@ -46,6 +46,7 @@ impl Default for Expectations {
 pub enum OrderCheck {
     /// Not observed: vector clocks cost time and memory quadratic in the group's size.
     Ignored,
+    /// Counted: an entry out of order is not a violation.
     Counted,
     /// Promised: an entry out of order is a violation.
     Promised,
@@ -66,7 +67,7 @@ pub struct Properties {
     causality: Option<Causality>,
     /// The nodes' clocks, if entries have leases.
     clocks: Option<Clocks>,
-    out_of_order: u64,
+    out_of_order_entries: u64,
     is_contended: bool,
     /// Time of the latest moment; finally the end of the run.
     end: Time,
@@ -120,7 +121,7 @@ impl Properties {
     /// Number of entries ahead of a conflicting request that had happened before their own request;
     /// `None` if not counted.
     pub fn out_of_order(&self) -> Option<u64> {
-        self.causality.as_ref().map(|_| self.out_of_order)
+        self.causality.as_ref().map(|_| self.out_of_order_entries)
     }
 
     pub fn end(&self) -> Time {
@@ -284,7 +285,7 @@ impl Properties {
                 && entering.request_clock.get(waiter_id) >= waiter.request_clock.get(waiter_id)
         });
         let Some((index, waiter)) = overtaken else { return };
-        self.out_of_order += 1;
+        self.out_of_order_entries += 1;
         if self.order_violation.is_some() {
             return;
         }
@@ -297,7 +298,7 @@ impl Properties {
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
         let access = self.access(node);
-        let Some((waiter, overtaken_by)) =
+        let Some((waiter, overtakings)) =
             self.overtaking.as_mut().and_then(|overtaking| overtaking.record_entry(node, access))
         else {
             return;
@@ -308,7 +309,7 @@ impl Properties {
         let relevant_from = self.nodes.get(waiter.index()).map_or(time, |state| state.requested_at);
         let maximum = self.expectations.overtaking.map_or(0, |bound| bound.max_entries);
         let text = format!(
-            "node {node} entered ahead of node {waiter}, which was overtaken {overtaken_by} times; the maximum is {maximum}"
+            "node {node} entered ahead of node {waiter}, which was overtaken {overtakings} times; the maximum is {maximum}"
         );
         self.overtaking_violation = Some(Violation { time, line: self.lines, relevant_from, text });
     }

@@ -10,6 +10,8 @@ use quorate_sim::run::{Limits, run};
 use quorate_sim::{LinkDefaults, Setup, World};
 use serde::Serialize;
 
+const NODES: usize = 4;
+
 /// Every starter elects itself and announces that to all nodes.
 struct ToyElection {
     me: NodeId,
@@ -109,9 +111,9 @@ fn simulate(flaw: Flaw, clients: Campaigns, faults: &[&str]) -> Outcome {
         is_fifo: false,
     };
     let instant = Latency::Fixed(Duration::ZERO);
-    let setup = Setup { nodes: 4, seed: 1, link_defaults, processing: instant, sync: instant };
-    let make_node = move |me| ToyElection { me, group: Group::of_size(4), epoch: 0, flaw };
-    let mut world = World::new(&setup, make_node, (Measures::new(4), Properties::new(4, SEVERAL_STARTERS)));
+    let setup = Setup { nodes: NODES, seed: 1, link_defaults, processing: instant, sync: instant };
+    let make_node = move |me| ToyElection { me, group: Group::of_size(NODES), epoch: 0, flaw };
+    let mut world = World::new(&setup, make_node, (Measures::new(NODES), Properties::new(NODES, SEVERAL_STARTERS)));
     for fault in faults {
         world.schedule_fault(fault.parse::<TimedFault>().expect("a fault"));
     }
@@ -138,7 +140,7 @@ fn simulate(flaw: Flaw, clients: Campaigns, faults: &[&str]) -> Outcome {
 const NOTICE_DELAY: Duration = Duration::from_millis(7);
 
 fn campaigns_of(starters: Starters) -> Campaigns {
-    Campaigns::new(starters, Ring::of_size(4), Ranking::default(), NOTICE_DELAY)
+    Campaigns::new(starters, Ring::of_size(NODES), Ranking::default(), NOTICE_DELAY)
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn every_flaw_is_found() {
     let outcome = simulate(Flaw::NoAnnouncement, campaigns_of(Starters::Lowest), &[]);
     assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]));
     let script: Script = "campaign 1 at 0ms\ncampaign 2 at 9ms\ncampaign 1 at 20ms".parse().expect("a script");
-    let outcome = simulate(Flaw::DecreasingEpochs, Campaigns::scripted(4, script.commands), &[]);
+    let outcome = simulate(Flaw::DecreasingEpochs, Campaigns::scripted(NODES, script.commands), &[]);
     assert_eq!((outcome.ending, outcome.violations), (Ending::Done, vec!["epochs-grow"]));
 }
 
@@ -189,9 +191,9 @@ fn clients_notice_a_crashed_leader_after_a_delay_and_start_again() {
 #[test]
 fn a_script_is_followed_exactly() {
     let script: Script = "campaign 2 at 5ms".parse().expect("a script");
-    let outcome = simulate(Flaw::None, Campaigns::scripted(4, script.commands.clone()), &[]);
+    let outcome = simulate(Flaw::None, Campaigns::scripted(NODES, script.commands.clone()), &[]);
     assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(2))));
-    let clients = Campaigns::scripted(4, script.commands).ending_no_earlier_than(Some(ms(50)));
+    let clients = Campaigns::scripted(NODES, script.commands).ending_no_earlier_than(Some(ms(50)));
     let outcome = simulate(Flaw::None, clients, &["crash 2 at 50ms"]);
     assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]), "no scripted client notices");
 }

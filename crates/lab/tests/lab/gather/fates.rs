@@ -2,9 +2,9 @@
 //!
 //! In hand-written journals, `sending_step(10, 1, "1.4", 2)` is a step of node 1 at time 10 that
 //! sends message 1.4 (its fourth) to node 2, and `receipt(12, 2, "1.4", &[])` is the step of node 2
-//! at time 12 that receives the message. `incarnation_journal(2, 0, lines)` is the journal of node
-//! 2's incarnation 0. If it has no `ended` line, the incarnation crashed, at the time in the fault
-//! journal or else at its last step.
+//! at time 12 that receives the message; with `&[("2.1", 9)]` it also sends message 2.1 to node 9.
+//! `incarnation_journal(2, 0, lines)` is the journal of node 2's incarnation 0. Without an `ended`
+//! line in it, the incarnation crashed, at the time in the fault journal or else at its last step.
 
 use crate::gather::hand_written::{fault_journal, incarnation_journal, receipt, sending_step};
 use crate::gather::split::{Part, gather_parts};

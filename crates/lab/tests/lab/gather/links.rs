@@ -21,6 +21,7 @@ type NodeIncarnation = (u64, u64);
 /// The receipt of a message in one of the files.
 #[derive(Clone)]
 struct Receipt {
+    /// Index of the file.
     part: usize,
     /// Line in its file, from 0.
     line: usize,
@@ -61,6 +62,7 @@ impl Traffic {
         if let Some(message) = step["input"].get("message") {
             let id = message["id"].as_str().unwrap().to_owned();
             let sender = id.split_once('.').unwrap().0.parse().unwrap();
+            // `life` is the sender's incarnation, and is absent for the first one.
             let from = (sender, message.get("life").map_or(0, |life| life.as_u64().unwrap()));
             let receipt = Receipt { part, line, id, number: message_number(&message["id"]) };
             self.links.entry((from, incarnation)).or_default().push(receipt);
@@ -128,7 +130,7 @@ const OWN_MACHINES: Machines = Machines {
 
 /// Asserts that gathering detects the removal of any one receipt, unless it is the last of its
 /// link, or the first of a link to a later incarnation. Tries every `stride`th receipt, and returns
-/// a lower bound of their number.
+/// a lower bound of the number of receipts tried.
 fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, intact) = gather_parts(&parts).unwrap();
@@ -161,7 +163,7 @@ fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride
 }
 
 /// Asserts that gathering refuses journals in which two neighbouring receipts of one link are
-/// swapped. Tries every `stride`th pair, and returns a lower bound of their number.
+/// swapped. Tries every `stride`th pair, and returns a lower bound of the number of pairs tried.
 fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, stride: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::from_parts(&parts);
@@ -260,6 +262,7 @@ fn gaps_are_counted_and_the_first_is_named() {
           later, did (and 2 more like it)."
         ]
     );
+    // The gap shows when node 2 receives 1.4.
     assert_eq!(gathered.first_skipped_message.unwrap().time.nanos(), 54);
     let lost = r#"{"time":54,"world":{"lost":{"id":"1.2","to":2,"why":"chance"}}}"#;
     assert!(result.contains(lost), "{result}");
@@ -271,6 +274,7 @@ fn only_a_later_incarnation_may_miss_the_beginning() {
     let (_, gathered) = gather_parts(&[sender(5), receiver(0, &[3, 4])]).unwrap();
     assert_eq!(gathered.skipped_messages, 2);
     let (_, gathered) = gather_parts(&[sender(5), receiver(7, &[3, 4])]).unwrap();
+    // Lost: 1.1 and 1.2, before the incarnation began, and 1.5, when it ended.
     assert_eq!((gathered.skipped_messages, gathered.lost_messages, gathered.warnings.len()), (0, 3, 0));
 }
 

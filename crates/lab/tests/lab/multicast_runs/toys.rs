@@ -25,6 +25,7 @@ struct ToyMulticast {
     me: NodeId,
     window: usize,
     incarnation: Incarnation,
+    /// The number of its latest message.
     number: u64,
     /// The numbers of sent messages, with the nodes that have not acknowledged them.
     unacknowledged: BTreeSet<(u64, NodeId)>,

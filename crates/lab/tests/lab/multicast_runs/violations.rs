@@ -2,8 +2,9 @@
 //!
 //! In histories, `1#2` is the second message of node 1, and `1#2 to 3 1` says that node 3 and then
 //! node 1 deliver it. `delivers(2, 1, 3)` says that node 2 delivers 1#3, and `id(1, 3)` is the id
-//! of 1#3. Views such as `view(2, [(1, 1), (3, 2)])` have a number and members: node 1 since view
-//! 1, node 3 since view 2.
+//! of 1#3; both mean messages of view 1, while `in_view(2, 1, 3)` is an id in view 2. Views such as
+//! `view(2, [(1, 1), (3, 2)])` have a number and members: node 1 since view 1, node 3 since view 2.
+//! `WITHOUT_VIEWS` is every property but view synchrony; `NON_UNIFORM` leaves out uniformity too.
 
 use super::{
     Action, NON_UNIFORM, WITHOUT_VIEWS, actions, delivers, id, in_view, node, observe_all, observe_event,
@@ -307,11 +308,11 @@ fn messages_of_a_member_that_left_cleanly_must_be_delivered() {
 #[test]
 fn messages_that_all_nodes_delivered_are_not_remembered() {
     let mut properties = Properties::new(3, WITHOUT_VIEWS);
-    for number in 1..=10_000_u32 {
-        let sender = number % 2 + 1;
-        let count = u64::from(number.div_ceil(2));
-        observe_all(&mut properties, &[sends(sender, count)]);
-        observe_all(&mut properties, &[1, 2, 3].map(|receiver| delivers(receiver, sender, count)));
+    for round in 1..=10_000_u32 {
+        let sender = round % 2 + 1;
+        let number = u64::from(round.div_ceil(2));
+        observe_all(&mut properties, &[sends(sender, number)]);
+        observe_all(&mut properties, &[1, 2, 3].map(|receiver| delivers(receiver, sender, number)));
         assert_eq!(properties.remembered_messages(), 0);
     }
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));

@@ -75,7 +75,8 @@ impl<P: Algorithm> SimulatedGroup<P> {
     pub(crate) fn new(faults: FaultPlan, plan: Plan, create: impl Fn(NodeId, Group) -> P + 'static) -> Self {
         // Half as many messages are duplicated as lost.
         let [loss, duplicate] = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
-        let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", [&loss, &duplicate], "uniform:1ms..8ms");
+        let (latency, sync) = ("uniform:1ms..5ms", "uniform:1ms..8ms");
+        let setup = setup(faults.nodes, faults.seed, latency, [&loss, &duplicate], sync);
         let all = Group::of_size(faults.nodes);
         let create = move |me| WithSuspicions(Member::new(me, create(me, all.clone()), plan.clone()));
         let mut world = World::new(&setup, create, ());

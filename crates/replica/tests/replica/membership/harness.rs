@@ -34,7 +34,7 @@ pub(crate) struct Harness {
     /// Messages in flight: time of arrival, sender, receiver, message.
     messages: Vec<(Time, NodeId, NodeId, NodeMessage)>,
     pub(crate) drop_rule: DropRule,
-    /// Whether all disks are blocked: they confirm no saves.
+    /// Whether all disks are blocked: they carry out saves, but confirm none.
     pub(crate) are_disks_blocked: bool,
     /// The rules that nodes have noted: time, node, rule id.
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
@@ -63,7 +63,8 @@ impl Sink<Node> for Collector {
 
 fn member(me: NodeId) -> Node {
     let group = Group::of_size(NODES);
-    Member::new(me, Central::new(me, group.clone()), Plan::new(&group, 7))
+    let seed = 7;
+    Member::new(me, Central::new(me, group.clone()), Plan::new(&group, seed))
 }
 
 pub(crate) fn all_nodes() -> impl Iterator<Item = NodeId> {

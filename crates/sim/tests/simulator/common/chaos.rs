@@ -16,6 +16,7 @@ pub(crate) fn random_scenario(seed: u64) -> Scenario {
     let mut rng = SeededRng::new(seed, Stream::Workload);
     let nodes = 1 + rng.below(4) as usize;
     let latencies = ["fixed:0ms", "fixed:1ms", "uniform:0ms..3ms", "uniform:1ms..10ms", "long-tail:1ms"];
+    // A duration of 0 ms is twice as likely as each other one.
     let durations = ["fixed:0ms", "fixed:0ms", "fixed:1ms", "uniform:0ms..2ms", "long-tail:0.5ms"];
     let mut scenario = Scenario::new(nodes)
         .seed(seed)
@@ -59,6 +60,7 @@ fn any_actions(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u
 }
 
 fn any_action(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Action {
+    // An effect that is issued `ahead` does not wait for earlier saves.
     let ahead = rng.below(2) == 0;
     let timer = ['a', 'b'][rng.below(2) as usize];
     match rng.below(8) {
@@ -91,7 +93,7 @@ fn any_message(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u
 /// Returns a random fault, or `None` if it is not valid for these nodes.
 fn any_fault(rng: &mut SeededRng, nodes: usize) -> Option<TimedFault> {
     let [one, other] = [0; 2].map(|_| any_node(rng, nodes));
-    let forms = [
+    let texts = [
         format!("crash {one}"),
         format!("crash {one} torn"),
         format!("restart {one}"),
@@ -109,8 +111,8 @@ fn any_fault(rng: &mut SeededRng, nodes: usize) -> Option<TimedFault> {
         format!("link {one} > {other} loss 0.5"),
         format!("link {one} > {other} duplicate 1"),
     ];
-    let form = &forms[rng.below(forms.len() as u64) as usize];
-    let mut timed: TimedFault = form.parse().ok()?;
+    let text = &texts[rng.below(texts.len() as u64) as usize];
+    let mut timed: TimedFault = text.parse().ok()?;
     timed.at = Duration::from_millis(rng.below(40));
     if timed.fault.kind().can_last() && rng.below(3) > 0 {
         timed.duration = Some(Duration::from_millis(rng.below(20)));

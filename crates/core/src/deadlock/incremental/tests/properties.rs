@@ -1,5 +1,6 @@
 //! Random sequences of calls. After each call, the answers are compared with those of a reference
-//! implementation and, if no deadlock stays in the graph, with those of the complete search.
+//! implementation and, if no deadlock stays in the graph, with those of the complete search. An
+//! owner is a party that waits or is waited for.
 
 use super::reference::{OWNERS, assert_minimal, assert_real, closes_deadlock};
 use super::{WaitForGraph, WaitHandle};
@@ -42,29 +43,31 @@ fn call() -> impl Strategy<Value = Call> {
 struct Comparison {
     graph: WaitForGraph<u8>,
     waits: BTreeMap<WaitHandle, (u8, Need<u8>)>,
-    /// Whether no deadlock stays in the graph: none is forced, and if a removal makes a wait part
-    /// of a deadlock, that wait ends. Then all answers equal those of the complete search.
+    /// Whether no deadlock stays in the graph: none is forced, and if the removal of an alternative
+    /// makes a wait part of a deadlock, that wait ends. Then all answers equal those of the
+    /// complete search.
     is_deadlock_free: bool,
 }
 
 impl Comparison {
-    fn complete_graph(&self) -> Graph<u8> {
-        let mut complete = Graph::new();
-        self.waits.values().for_each(|(waiter, need)| complete.add_need(*waiter, need.clone()));
-        complete
+    /// The same waits in a plain graph, for the reference implementation and the complete search.
+    fn plain_graph(&self) -> Graph<u8> {
+        let mut plain = Graph::new();
+        self.waits.values().for_each(|(waiter, need)| plain.add_need(*waiter, need.clone()));
+        plain
     }
 
     fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, waiter: u8, need: &Need<u8>) {
-        let complete = self.complete_graph();
-        assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, need), "{waiter} {need:?} in {complete:?}");
+        let plain = self.plain_graph();
+        assert_eq!(found.is_some(), closes_deadlock(&plain, waiter, need), "{waiter} {need:?} in {plain:?}");
         if let Some(deadlock) = found {
-            assert_real(deadlock, &complete, (waiter, need));
+            assert_real(deadlock, &plain, (waiter, need));
             if self.is_deadlock_free && deadlock.shape == Shape::Cycle {
-                assert_minimal(deadlock, &complete, need);
+                assert_minimal(deadlock, &plain, need);
             }
         }
         if self.is_deadlock_free {
-            let mut after = complete;
+            let mut after = plain;
             after.add_need(waiter, need.clone());
             assert_eq!(found.is_some(), !after.stuck_agents().is_empty(), "as the complete search answers");
         }
@@ -99,6 +102,7 @@ impl Comparison {
             false => self.graph.add_owner(wait, owner).err(),
         };
         match need {
+            // One more alternative does not block the waiter.
             Need::Any(awaited) if !awaited.is_empty() => assert_eq!(found, None),
             Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), waiter, &new_edge),
         }
@@ -114,9 +118,9 @@ impl Comparison {
         remove(need, owner);
         if is_named {
             let (waiter, need) = (*waiter, need.clone());
-            let complete = self.complete_graph();
-            assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, &need), "{waiter} {need:?} in {complete:?}");
-            found.iter().for_each(|deadlock| assert_real(deadlock, &complete, (waiter, &need)));
+            let plain = self.plain_graph();
+            assert_eq!(found.is_some(), closes_deadlock(&plain, waiter, &need), "{waiter} {need:?} in {plain:?}");
+            found.iter().for_each(|deadlock| assert_real(deadlock, &plain, (waiter, &need)));
         }
         if self.is_deadlock_free && found.is_some() {
             self.graph.end(wait);
@@ -155,10 +159,12 @@ impl Comparison {
                 }
             }
             Call::AddOwner(index, owner) => {
-                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, false));
+                let is_forced = false;
+                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, is_forced));
             }
             Call::AddOwnerAnyway(index, owner) => {
-                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, !self.is_deadlock_free));
+                let is_forced = !self.is_deadlock_free;
+                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, is_forced));
             }
             Call::RemoveOwner(index, owner) => {
                 self.nth_wait(index).into_iter().for_each(|wait| self.remove_owner(wait, owner));
@@ -166,27 +172,27 @@ impl Comparison {
             Call::Forget(owner) => self.forget(owner),
         }
         self.graph.assert_sound();
-        self.assert_same_as_complete_graph();
+        self.assert_same_as_plain_graph();
     }
 
     /// Asserts that the graph has the expected waits, and answers for all owners as the reference
     /// implementation does.
-    fn assert_same_as_complete_graph(&mut self) {
+    fn assert_same_as_plain_graph(&mut self) {
         let sorted = |graph: &Graph<u8>| {
             let needs = graph.waits().flat_map(|(waiter, needs)| needs.iter().map(|need| (*waiter, normalized(need))));
             let mut needs: Vec<_> = needs.collect();
             needs.sort();
             needs
         };
-        let complete = self.complete_graph();
-        assert_eq!(sorted(&self.graph.snapshot()), sorted(&complete));
+        let plain = self.plain_graph();
+        assert_eq!(sorted(&self.graph.snapshot()), sorted(&plain));
         if self.is_deadlock_free {
-            assert!(complete.stuck_agents().is_empty(), "{complete:?}");
+            assert!(plain.stuck_agents().is_empty(), "{plain:?}");
         }
         for owner in 0..OWNERS {
-            let is_member = complete.needs(&owner).iter().any(|need| closes_deadlock(&complete, owner, need));
-            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_member, "{owner} in {complete:?}");
-            let waiters = complete.waits().flat_map(|(_, needs)| needs).filter(|need| need.awaited().contains(&owner));
+            let is_member = plain.needs(&owner).iter().any(|need| closes_deadlock(&plain, owner, need));
+            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_member, "{owner} in {plain:?}");
+            let waiters = plain.waits().flat_map(|(_, needs)| needs).filter(|need| need.awaited().contains(&owner));
             assert_eq!(self.graph.waiters_of(owner).count(), waiters.count());
         }
     }

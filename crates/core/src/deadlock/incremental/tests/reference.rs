@@ -5,6 +5,7 @@ use crate::deadlock::{Deadlock, Graph, Need, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
+/// Number of owners, which are the parties that wait or are waited for.
 pub(super) const OWNERS: u8 = 6;
 
 fn names(need: &Need<u8>) -> BTreeSet<u8> {
@@ -78,6 +79,7 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
 /// Asserts that no member of a cycle is redundant: without it, the others would not be stuck. Holds
 /// only if no owner was stuck before the new need.
 pub(super) fn assert_minimal(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
+    // A reported cycle begins with the new need.
     let (waiter, _) = deadlock.waits[0];
     for (removed, _) in &deadlock.waits {
         let mut rest = Graph::new();

@@ -29,6 +29,7 @@ struct OverlayGroup {
     known_leaders: Vec<Option<NodeId>>,
     /// Peers that moved to another super-peer since the set was last cleared.
     moved: BTreeSet<NodeId>,
+    /// The latest epoch that each node has reported, in all its incarnations.
     latest_epochs: Vec<Epoch>,
     leaders_by_epoch: BTreeMap<Epoch, NodeId>,
     random_state: u64,
@@ -178,10 +179,10 @@ impl OverlayGroup {
 /// One peer joins or leaves at a time, and the group settles in between.
 #[test]
 fn joins_and_leaves_move_only_the_peers_that_must_move() {
-    let (mut move_count, mut stay_count) = (0, 0);
+    let (mut moved_count, mut unmoved_count) = (0, 0);
     for seed in 0..300 {
-        let size = 4 + seed as usize % 14;
-        let mut group = OverlayGroup::new(size, seed, seed as u32 % 5);
+        let (size, region_bits) = (4 + seed as usize % 14, seed as u32 % 5);
+        let mut group = OverlayGroup::new(size, seed, region_bits);
         group.settle();
         group.assert_settled("at first");
         for _ in 0..30 {
@@ -196,13 +197,13 @@ fn joins_and_leaves_move_only_the_peers_that_must_move() {
             let expected_moves: BTreeSet<_> =
                 group.expected_super_peers().into_iter().filter(has_moved).map(|(other, _)| other).collect();
             assert_eq!(group.moved, expected_moves, "seed {seed}, node {node}");
-            move_count += expected_moves.len();
-            stay_count += group.live_nodes().len() - expected_moves.len();
+            moved_count += expected_moves.len();
+            unmoved_count += group.live_nodes().len() - expected_moves.len();
         }
     }
     assert!(
-        move_count > 1_000 && stay_count > 10_000,
-        "{move_count} moves and {stay_count} stays are too few for a meaningful test"
+        moved_count > 1_000 && unmoved_count > 10_000,
+        "{moved_count} moved and {unmoved_count} unmoved peers are too few for a meaningful test"
     );
 }
 
@@ -211,8 +212,8 @@ fn joins_and_leaves_move_only_the_peers_that_must_move() {
 #[test]
 fn the_group_settles_after_many_concurrent_changes() {
     for seed in 0..300 {
-        let size = 3 + seed as usize % 12;
-        let mut group = OverlayGroup::new(size, seed, seed as u32 % 4);
+        let (size, region_bits) = (3 + seed as usize % 12, seed as u32 % 4);
+        let mut group = OverlayGroup::new(size, seed, region_bits);
         for _ in 0..40 {
             let node = NodeId::from_index(group.random_below(size));
             if group.pending.iter().any(|item| item.is_notice_about(node)) {

@@ -92,7 +92,7 @@ rule_tests! { Central::new, 3;
         1 release: LEAVES; CE-4 returns ticket 1/2; CE-5 receives ticket 1/2 back; the queue is empty
     "#]]);
 
-    // Cancelled tickets and tries.
+    // Cancelled tickets, and cancelled tries, which their node discards without a message.
 
     ce_3_a_grant_that_crosses_a_cancellation_is_ignored("2 acquire; 2 > 1; 2 cancel | 1 > 2; 2 > 1", expect![[r#"
         2 receives grant from 1: CE-3 ignores a grant of ticket 2/1: no request waits with it
@@ -204,7 +204,8 @@ rule_tests! { Central::new, 3;
     "#]]);
 }
 
-/// Nodes 1 and 2 know that node 1 coordinates; node 3 believes that node 2 does.
+/// Nodes 1 and 2 know that node 1 (index 0) coordinates; node 3 believes that node 2 (index 1)
+/// does.
 fn with_another_coordinator(me: NodeId, group: Group) -> Central {
     Central::with_coordinator(me, group, NodeId::from_index(usize::from(me.number() == 3)))
 }

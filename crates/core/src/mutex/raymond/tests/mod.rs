@@ -62,8 +62,7 @@ rule_tests! { Raymond::new, 5;
             3 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
         "#]]);
 
-    /// The request that asks for the token back arrives before the token, from the direction of the
-    /// token.
+    /// The request by which node 1 asks for the token back overtakes the token itself.
     ry_4_a_request_may_overtake_the_token(
         "1 acquire; 2 acquire; 2 > 1 | 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release; 2 > 1;
          1 > 3", expect![[r#"

@@ -58,7 +58,7 @@ rule_tests! { ring, 3;
             1 receives token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
         "#]]);
 
-    /// One message per entry, and each fence is the next.
+    /// Each entry takes one message, and raises the fence by one.
     tr_4_every_node_enters_once_a_round(
         "1 acquire; 2 acquire; 3 acquire; 1 release; 1 acquire | 1 > 2; 2 release; 2 acquire; 2 > 3; 3 release;
          3 acquire; 3 > 1; 1 release; 1 > 2", expect![[r#"
@@ -148,7 +148,7 @@ rule_tests! { ring, 3;
     "#]]);
 }
 
-/// A timer would fire forever.
+/// In a group of one, the rest timer would fire again and again. A larger group sets it at node 1.
 #[test]
 fn tr_5_a_group_of_one_sets_no_timer() {
     assert_eq!(ScriptGroup::new(1, ring).timer_count(), 0);

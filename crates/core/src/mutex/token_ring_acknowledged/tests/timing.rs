@@ -8,7 +8,8 @@ use crate::mutex::Model;
 use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
-/// Gives these inputs to a node in a group of three. Returns the effects of the last input.
+/// Gives these inputs to the node with this index in a group of three. Returns the effects of the
+/// last input.
 fn effects_of_last(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
     let mut node = TokenRingAcknowledged::new(NodeId::from_index(index), Group::of_size(3), BOUNDS);
     let mut effects = Vec::new();
@@ -28,8 +29,9 @@ fn set_timers(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
     effects.iter().filter_map(timer).collect()
 }
 
-/// A round trip, the queued inputs at both nodes (six for each of the three members, and twelve
-/// others), and a nanosecond, so that an answer that takes the maximum is in time.
+/// Two messages, the processing of the queued inputs at both nodes (six for each of the three
+/// members, and twelve others), and a nanosecond, so that an answer that takes the maximum is in
+/// time.
 fn max_answer_time() -> Duration {
     BOUNDS.message.times(2) + BOUNDS.processing.times(30) + Duration::from_nanos(1)
 }
@@ -49,7 +51,7 @@ fn ta_5_the_token_rests_for_one_message_time() {
 }
 
 /// At each of three members a search may wait for an answer in vain, and the token rests once on
-/// its way.
+/// its way, which counts as a fourth answer.
 #[test]
 fn ta_8_the_round_timer_is_longer_than_a_round_with_crashed_members() {
     let effects = effects_of_last(1, [Input::Command(Command::Acquire)].into());

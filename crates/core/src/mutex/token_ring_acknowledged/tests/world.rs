@@ -3,8 +3,9 @@
 //!
 //! Messages take any time up to a maximum, often exactly 0 or exactly the maximum, and overtake
 //! each other. Nodes queue their inputs. A node may crash at any instant, often right after a step,
-//! with all its messages in transit. In the last part of a run no node crashes, no client requests,
-//! and every live client must get an answer. Times are in nanoseconds.
+//! when the messages of that step are still in transit; they arrive all the same. In the last part
+//! of a run no node crashes, no client requests, and every live client must get an answer. Times
+//! are in nanoseconds.
 
 use super::super::{Message, PassContent, Timer, TokenRingAcknowledged};
 use crate::bounds::Bounds;
@@ -190,7 +191,7 @@ impl World {
         }
         while let Some(((at, _), (node, is_queued, occurrence))) = self.agenda.pop_first() {
             self.now = at;
-            if at > self.calm_from && self.is_served() {
+            if at > self.calm_from && self.all_clients_are_idle() {
                 return Ok(());
             }
             if at > self.calm_from + MAX_CALM_TIME {
@@ -198,14 +199,14 @@ impl World {
             }
             self.handle(node, is_queued, occurrence)?;
         }
-        if self.is_served() {
+        if self.all_clients_are_idle() {
             Ok(())
         } else {
             Err(format!("no event is left, and {:?} wait", self.nodes_with_client(Client::Waiting)))
         }
     }
 
-    fn is_served(&self) -> bool {
+    fn all_clients_are_idle(&self) -> bool {
         self.hosts.iter().all(|host| !host.is_alive || host.client == Client::Idle)
     }
 
@@ -319,6 +320,8 @@ impl World {
         host.is_alive = false;
     }
 
+    /// Passes an input to a node and carries out the effects. The time is not `now`, because the
+    /// algorithm does not read it.
     fn step(&mut self, node: NodeId, input: Input<Node>) -> Result<(), String> {
         let mut effects = Vec::new();
         self.hosts[node.index()].node.step(Time::ZERO, input, &mut Effects::new(&mut effects));

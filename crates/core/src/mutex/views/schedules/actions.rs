@@ -6,7 +6,7 @@ use std::vec::Vec;
 /// action stays meaningful when others are removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// The client of this node may give a valid command; the second number selects it.
+    /// The client of this node gives a valid command or none; the second number selects it.
     Command(usize, usize),
     /// A message arrives.
     Deliver(usize),
@@ -44,6 +44,7 @@ pub(super) fn from_seed(seed: u64) -> (usize, Vec<Action>) {
 
 fn random_action(rng: &mut TestRng) -> Action {
     // 60 is a multiple of each group size, 3 to 5, so every node is equally likely.
+    // `pick` selects a message, for example, or serves as six bits: more than there are nodes.
     let (node, pick) = (rng.below(60), rng.below(64));
     // Frequencies in 200ths.
     match rng.below(200) {
@@ -64,15 +65,15 @@ fn random_action(rng: &mut TestRng) -> Action {
 
 /// Removes actions, in ever smaller blocks, while the schedule still fails.
 pub(super) fn shrink(mut actions: Vec<Action>, fails: impl Fn(&[Action]) -> bool) -> Vec<Action> {
-    let mut length = actions.len();
-    while length > 0 {
+    let mut block_length = actions.len();
+    while block_length > 0 {
         let mut start = 0;
         while start < actions.len() {
             let mut shorter = actions.clone();
-            shorter.drain(start..(start + length).min(actions.len()));
-            if fails(&shorter) { actions = shorter } else { start += length }
+            shorter.drain(start..(start + block_length).min(actions.len()));
+            if fails(&shorter) { actions = shorter } else { start += block_length }
         }
-        length /= 2;
+        block_length /= 2;
     }
     actions
 }

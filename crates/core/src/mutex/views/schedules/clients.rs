@@ -66,20 +66,21 @@ impl Client {
         *self = Self::IDLE;
     }
 
-    /// Updates the client's state by an event of its node, which has this stay and lease. Returns
-    /// the access and fence if the event is an entry, and an error if it does not fit the state.
+    /// Updates the client's state by an event of its node, which has this stay and this end of its
+    /// lease. Returns the access and fence if the event is an entry, and an error if the event does
+    /// not fit the state.
     pub(super) fn apply_event(
         &mut self,
         event: Event,
         stay: Option<Stay>,
-        lease: Option<Time>,
+        lease_end: Option<Time>,
     ) -> Result<Option<(Access, Fence)>, String> {
         match (self.state, event, self.unanswered, stay) {
-            (State::Waiting(_, access), Event::Entered { fence, until }, _, Some(stay)) if lease == Some(until) => {
+            (State::Waiting(_, access), Event::Entered { fence, until }, _, Some(stay)) if lease_end == Some(until) => {
                 self.state = State::Inside(access, stay);
                 return Ok(Some((access, fence)));
             }
-            (State::Inside(..), Event::Extended { until }, ..) if lease == Some(until) => {}
+            (State::Inside(..), Event::Extended { until }, ..) if lease_end == Some(until) => {}
             (State::Waiting(Patience::Try, _), Event::Denied, ..) => self.state = State::Idle,
             (State::Waiting(..), Event::Cancelled, Some(Command::Cancel), _)
             | (State::Inside(..), Event::Left, Some(Command::Release), _) => *self = Self::IDLE,
@@ -98,7 +99,7 @@ impl Client {
 /// How often situations occurred that schedules must cover.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Entries in a view after the first.
+    /// Entries in any view but the first.
     pub(super) later_entries: u64,
     /// Entries that continued in a new view.
     pub(super) kept_entries: u64,

@@ -69,6 +69,7 @@ fn assert_finds<P: ViewAlgorithm>(bug: Bug, new_node: fn(NodeId, Group) -> P, fa
     assert!(violation.contains(" enters "), "{bug:?} leads to another violation: {violation}");
 }
 
+/// The schedules depend on their seeds alone, so a sample with one algorithm is enough.
 #[test]
 fn schedules_cover_all_situations() {
     let mut total = [0; 6];

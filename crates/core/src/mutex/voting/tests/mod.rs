@@ -170,8 +170,8 @@ rule_tests! { node, 3;
         1 release: LEAVES; VO-4 returns every vote for (2, 1); VO-5 has the vote of replica 1 back from (2, 1)
     "#]]);
 
-    /// Node 3 is not in the group of the other two, in which replica 1 is at node 1 and replica 2
-    /// at node 2.
+    /// Nodes 1 and 2 are a group of two, in which node 1 votes for replica 1 and node 2 for replica
+    /// 2. Node 3 wrongly counts itself as a third member.
     vo_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), "3 acquire; rest", expect![[r#"
         3 acquire: VO-1 requests 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
         1 receives request from 3: VO-2 ignores (1, 3) from 3: not a member's own request
@@ -180,5 +180,6 @@ rule_tests! { node, 3;
 }
 
 fn with_all_votes_at_node_1(me: NodeId, group: Group) -> Voting {
-    Voting::with_votes(me, group, "lock", 2, RequestMode::AllAtOnce, BOUNDS)
+    let needed_votes = 2;
+    Voting::with_votes(me, group, "lock", needed_votes, RequestMode::AllAtOnce, BOUNDS)
 }

@@ -2,7 +2,8 @@
 //! oldest message from node 1 to node 2; `rest` delivers all messages; `1 fires` fires the oldest
 //! timer of node 1; `of 2` before a script sets the group size. Traces omit the steps before `|`
 //! and those without effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3
-//! and node 2, and `fence 0.1` has epoch 0 and counter 1.
+//! and node 2, and `fence 0.1` has epoch 0 and counter 1. In a group of three, node 1 votes for
+//! replica 1, node 3 for replica 2 and node 2 for replica 3.
 
 use super::super::{RequestMode, Voting};
 use super::BOUNDS;

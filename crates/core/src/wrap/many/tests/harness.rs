@@ -11,7 +11,7 @@ use std::string::{String, ToString};
 pub(super) struct TestProtocol {
     /// A busy instance must not be forgotten.
     is_busy: bool,
-    /// Number of commands and messages handled, which is also the instance's floor.
+    /// The instance's floor, which every command and message that it handles increases by 1.
     steps: u64,
 }
 

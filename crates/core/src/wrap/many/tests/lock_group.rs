@@ -91,6 +91,7 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
                 Effect::Emit { event: ManyEvent::TooManyNames { .. } | ManyEvent::NameTooLong { .. }, .. } => {
                     panic!("the test stays far below the limits");
                 }
+                // No timer fires here, and no node restarts.
                 Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
             }
         }
@@ -103,7 +104,7 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
         match event {
             Event::Entered { fence, .. } => {
                 let previous = self.holders.insert(name, me);
-                assert_eq!(previous, None, "{me} enters {name}, which is held by another node");
+                assert_eq!(previous, None, "{me} enters {name}, which already has a holder");
                 assert!(self.waiting.remove(&(name, me)), "{me} enters {name} without a request");
                 let fences = self.fences.entry(name).or_default();
                 assert!(fences.last() < Some(&fence), "{fence} comes after {fences:?}");

@@ -402,10 +402,10 @@ impl Network {
         self.step(me, format!("{me} starts"), |node| Input::Start { durable: node.durable.clone(), incarnation });
     }
 
-    fn step(&mut self, me: NodeId, cause: String, input: impl FnOnce(&Node) -> Input<ReliableWords>) {
+    fn step(&mut self, me: NodeId, cause: String, make_input: impl FnOnce(&Node) -> Input<ReliableWords>) {
         let mut recorder = StepRecorder::default();
         let node = &mut self.nodes[me.index()];
-        let input = input(node);
+        let input = make_input(node);
         node.reliable.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
         self.trace += &format!("{cause}: {}\n", recorder.texts.join("; "));
         for effect in recorder.effects {

@@ -1,12 +1,13 @@
 //! VW-2, VW-3, VW-4: from one view to the next.
 //!
 //! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
-//! `holder()` is the same node in the critical section with fence 1.1 (epoch 1, counter 1); node 1
-//! is the coordinator. `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in
-//! views 1 and 2. `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report
-//! of node 3 from view 2. A report carries the clock reading 5 and the fence counter 7, so the next
-//! request has ticket 6 and the next fence in view 2 is 2.8. `request(3, 6)` and `release(3, 6)`
-//! carry ticket 6 of node 3, and `grant(2, 6, 2, 8)` grants ticket 6 of node 2 with fence 2.8.
+//! `holder()` is the same node in the critical section with fence 1.1 (epoch 1, counter 1); the
+//! first member of a view is its coordinator. `at(99)` sets a member's clock to 99 ms.
+//! `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in views 1 and 2.
+//! `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report of node 3 from
+//! view 2. A report carries the clock reading 5 and the fence counter 7, so the next request has
+//! ticket 6 and the next fence in view 2 is 2.8. `request(3, 6)` and `release(3, 6)` carry ticket 6
+//! of node 3, and `grant(2, 6, 2, 8)` grants ticket 6 of node 2 with fence 2.8.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, WAITING, grant, holder, node, release, request, view};
 use crate::mutex::{Central, ClientState, Command, TokenRequest, TokenRing, token_ring};

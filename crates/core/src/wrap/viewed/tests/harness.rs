@@ -95,7 +95,8 @@ where
         self.receive_envelope(from, epoch, Content::Inner(message))
     }
 
-    /// Delivers a report on the sender's client, with clock reading 5 and fence counter 7.
+    /// Delivers a report on the sender's client, with clock reading 5 and a fence of the previous
+    /// epoch with counter 7.
     pub(super) fn receive_report(&mut self, from: u32, epoch: u64, client_state: ClientState) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
         self.receive_envelope(from, epoch, Content::Report(Report { client_state, floor, queue: Vec::new() }))
@@ -189,6 +190,7 @@ pub(super) fn release(number: u32, ticket_number: u64) -> central::Message {
 pub(super) fn holder() -> Harness<Central> {
     let mut harness = Harness::acting(2, 3, Central::new);
     assert_eq!(harness.command(Command::Acquire), ["request of view 1 to 1"]);
+    // In view 1, node 1 grants ticket 1 of node 2 with the fence 1.1.
     assert_eq!(harness.receive(1, 1, grant(2, 1, 1, 1)), ["ENTERS (fence 1.1, until 10ms of its clock)"]);
     harness
 }

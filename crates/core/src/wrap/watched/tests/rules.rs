@@ -1,12 +1,12 @@
 //! At least one test per rule of failure detection, WA-1 to WA-8.
 //!
-//! With the fixed bound, heartbeats come every 10 ms, and a silence of 15 ms is too long.
-//! `receive_heartbeat(2, 0, 5)` delivers heartbeat 5 of node 2 in incarnation 0, and
-//! `receive_text(2, 0)` a message of its inner protocol. Both return the effects and the applied
-//! rules: `beats in 10ms` sets the timer of the next heartbeat, `timeout of 2 in 15ms` that of node
-//! 2's silence, and `no timeout of 2` cancels it; `ahead` marks a heartbeat that does not wait for
-//! earlier saves. Words in capitals are inputs of the inner protocol. A node starts with two saved
-//! writes.
+//! Heartbeats come every 10 ms. With the fixed bound, a silence of 15 ms is too long;
+//! `accrual_detector(8)` remembers 8 gaps between heartbeats. `receive_heartbeat(2, 0, 5)` delivers
+//! heartbeat 5 of node 2 in incarnation 0, and `receive_text(2, 0)` a message of its inner
+//! protocol. Both return the effects and the applied rules: `beats in 10ms` sets the timer of the
+//! next heartbeat, `timeout of 2 in 15ms` that of node 2's silence, and `no timeout of 2` cancels
+//! it; `ahead` marks a heartbeat that does not wait for earlier saves. Words in capitals are inputs
+//! of the inner protocol. A node starts with two saved writes.
 
 use super::harness::{Command, Harness, Text, accrual_detector, fixed_bound_detector, node};
 use crate::wrap::prelude::*;
@@ -34,7 +34,7 @@ fn wa_1_an_accrual_detector_numbers_heartbeats_from_0_in_each_incarnation() {
         lines
             .into_iter()
             .filter(|line| line.contains("[beat"))
-            .map(|line| line[line.find('[').unwrap_or(0)..][..7].into())
+            .map(|line| line[line.find('[').unwrap_or(0)..][.."[beat 1".len()].into())
     };
     assert_eq!(numbers(harness.wait(30)).collect::<Vec<String>>(), ["[beat 1", "[beat 2", "[beat 3"]);
     assert!(harness.start(1).contains("[beat 0 of incarnation 1]"));
@@ -244,7 +244,8 @@ fn with_a_fixed_bound_a_heartbeat_does_not_change_the_state() {
 fn the_perfect_detector_allows_for_delay_and_for_the_inputs_of_other_nodes() {
     let bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
     let detector = Detector::perfect(Duration::from_millis(20), &bounds, 4);
-    // The delay of 5 ms, and five processing times of 1 ms: one more than there are nodes.
+    // The delay of 5 ms, and 1 ms for each of five inputs: the sender handles one of each of the
+    // three other nodes and its own timer, and the receiver handles the heartbeat.
     let bound = Duration::from_millis(10);
     assert_eq!(detector, Detector::FixedBound { period: Duration::from_millis(20), bound });
 }

@@ -39,8 +39,8 @@ fn runs_on_bare_links_are_judged_alike() {
     for fifo in [false, true] {
         let setup = Setup { has_fifo_links: fifo, ..Setup::new(3) };
         let order = "happened-before-order";
-        // The replies of the paper name no request and carry no clock. This violates the order of
-        // requests, and also exclusion, because the clients cancel requests.
+        // Replies of the algorithm as published in 1981 name no request and carry no clock. This
+        // violates the order of requests, and exclusion too, because the clients cancel requests.
         let bare_replies = broken_by_walks(&flawed_group(Flaw::BareReplies, 3), &setup, 800);
         assert!(bare_replies.contains(order) && bare_replies.contains("exclusion"), "{bare_replies:?}");
         let node_only = broken_by_walks(&flawed_group(Flaw::NodeOnly, 3), &setup, 400);

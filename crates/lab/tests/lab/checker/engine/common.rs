@@ -59,6 +59,7 @@ pub(crate) fn new_checker(factory: &NodeFactory, bounds: &Bounds) -> Checker<Mut
 }
 
 pub(crate) fn check(factory: &NodeFactory, bounds: &Bounds, effort: &Effort) -> Findings {
+    // The callback ignores the progress, and lets the check continue.
     new_checker(factory, bounds).run(effort, &mut |_, _| true)
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn counterexample_len(findings: &Findings, name: &str) -> Option<u64>
     verdict.counterexample.as_ref().map(|example| example.len() as u64)
 }
 
-/// Returns whether each property holds, without counterexamples.
+/// Returns the name of each property and whether it holds, but not its counterexample.
 pub(crate) fn verdicts(findings: &Findings) -> Vec<(&'static str, Option<bool>)> {
     findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds)).collect()
 }

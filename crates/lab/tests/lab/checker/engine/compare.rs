@@ -18,6 +18,7 @@ use quorate_core::mutex::{Central, RicartAgrawala, RicartAgrawalaModulo};
 use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Duration, Group, NodeId, Time};
 
+const NO_DRIFT_PPM: u32 = 0;
 const FLAWS: [Flaw; 4] = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
 
 fn assert_same_size(pass: Pass, reference: &ReferenceResult, case: &str) {
@@ -84,36 +85,35 @@ pub(crate) fn assert_agreement_within(
     Some((reference, findings))
 }
 
-fn assert_agreement_on_faulty_variants(nodes: usize, fifo: bool, cancels: bool) {
+fn assert_agreement_on_faulty_variants(bounds: &Bounds) {
     for flaw in FLAWS {
-        let mut bounds = Bounds::new(nodes, 1);
-        (bounds.setup.has_fifo_links, bounds.clients.allows_cancels) = (fifo, cancels);
-        assert_agreement(&flawed_group(flaw, nodes), &bounds);
+        assert_agreement(&flawed_group(flaw, bounds.setup.nodes), bounds);
     }
 }
 
 #[test]
 fn two_nodes_of_the_paper_and_its_faulty_variants_are_explored_completely() {
-    for (fifo, cancels) in [(false, false), (false, true), (true, false), (true, true)] {
-        assert_agreement_on_faulty_variants(2, fifo, cancels);
+    let two_nodes = || Bounds::new(2, 1);
+    for bounds in [two_nodes(), two_nodes().cancels(), two_nodes().fifo(), two_nodes().fifo().cancels()] {
+        assert_agreement_on_faulty_variants(&bounds);
     }
 }
 
 #[test]
 fn three_nodes_of_the_paper_and_its_faulty_variants_are_explored_completely() {
-    assert_agreement_on_faulty_variants(3, false, false);
-    assert_agreement_on_faulty_variants(3, true, false);
+    assert_agreement_on_faulty_variants(&Bounds::new(3, 1));
+    assert_agreement_on_faulty_variants(&Bounds::new(3, 1).fifo());
 }
 
 #[test]
 fn three_nodes_that_may_cancel_are_explored_completely() {
-    assert_agreement_on_faulty_variants(3, true, true);
+    assert_agreement_on_faulty_variants(&Bounds::new(3, 1).fifo().cancels());
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn three_nodes_that_may_cancel_are_explored_with_unordered_links() {
-    assert_agreement_on_faulty_variants(3, false, true);
+    assert_agreement_on_faulty_variants(&Bounds::new(3, 1).cancels());
 }
 
 #[test]
@@ -217,7 +217,8 @@ fn links_that_retransmit_are_explored_with_their_timers() {
     assert_agreement(&group_with_reliable_links(2, published), &Bounds::new(2, 1).losses(1).order());
 }
 
-/// Leases with a margin of one microsecond, or one that covers a drift of up to 1,000 ppm.
+/// Leases with a margin of one microsecond (`Tick`), or one that covers a drift of up to 1,000 ppm
+/// (`Drift`).
 #[test]
 fn time_advances_from_timer_to_timer() {
     for (margin, drift_ppm, violates_exclusion) in [
@@ -243,7 +244,7 @@ fn bounded_message_delays_are_explored_completely() {
     for (minimum, maximum) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {
         for fifo in [false, true] {
             let bounds = |rounds| {
-                let mut bounds = Bounds::new(2, rounds).timing(0, until).delay(minimum, maximum);
+                let mut bounds = Bounds::new(2, rounds).timing(NO_DRIFT_PPM, until).delay(minimum, maximum);
                 bounds.setup.has_fifo_links = fifo;
                 bounds
             };
@@ -255,7 +256,7 @@ fn bounded_message_delays_are_explored_completely() {
             assert_agreement(&group_of(2, Central::new), &bounds(1).duplicates(1));
         }
     }
-    assert_agreement(&group_of(3, Central::new), &Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2)));
+    assert_agreement(&group_of(3, Central::new), &Bounds::new(3, 1).timing(NO_DRIFT_PPM, until).delay(ms(1), ms(2)));
 }
 
 /// If messages take no time and no node sets a timer, time never passes. Then the result is the
@@ -266,7 +267,7 @@ fn messages_that_take_no_time_arrive_in_every_order() {
     for flaw in FLAWS {
         let factory = flawed_group(flaw, 2);
         let untimed = assert_agreement(&factory, &Bounds::new(2, 2).order());
-        let bounds = Bounds::new(2, 2).order().timing(0, until).delay(Duration::ZERO, Duration::ZERO);
+        let bounds = Bounds::new(2, 2).order().timing(NO_DRIFT_PPM, until).delay(Duration::ZERO, Duration::ZERO);
         // With timing, service is not judged.
         assert_eq!(
             ReferenceResult { unserved_end: None, ..assert_agreement(&factory, &bounds) },

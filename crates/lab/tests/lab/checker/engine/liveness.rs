@@ -36,11 +36,12 @@ enum Handling {
 }
 
 /// One of two nodes: the server, or the requester, which requests entry from it. The ping makes
-/// every run infinite.
+/// every run infinite. The server's own client enters at once: exclusion is not judged here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PingPong {
     /// This node, and how the group handles the request.
     fixed: Fixed<(NodeId, Handling)>,
+    /// Whether this node is the requester and waits for entry.
     is_waiting: bool,
     /// Whether this node has sent an odd number of pings to the other one.
     is_odd: bool,
@@ -98,6 +99,7 @@ impl PingPong {
         match self.fixed.1 {
             Handling::RequestsLater | Handling::ResetsTimer => Self::set_request_timer(out),
             Handling::SavesFirst => {
+                // Messages wait until earlier saves are durable.
                 out.save(());
                 out.send(SERVER, Message::Request);
             }
@@ -175,6 +177,7 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         Effort { properties: plain_search_for(&["served"]).properties, ..reduced_search() },
     ] {
         let mut checker = new_checker(&factory, bounds);
+        // The callback ignores the progress, and lets the check continue.
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
@@ -258,7 +261,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
     struct SingleHolder {
         me: NodeId,
         is_held: bool,
-        is_waiting: bool,
+        is_requester_waiting: bool,
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -275,7 +278,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
     }
 
     /// The server delays the other node's request while the server's own client is in the critical
-    /// section.
+    /// section. Its ping to itself makes every run infinite.
     impl Protocol for SingleHolder {
         type Command = Command;
         type Message = LockMessage;
@@ -295,11 +298,13 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
                 Input::Command(Command::Release) => {
                     self.is_held = false;
                     out.emit(Event::Left);
-                    if std::mem::take(&mut self.is_waiting) {
+                    if std::mem::take(&mut self.is_requester_waiting) {
                         out.send(REQUESTER, LockMessage::Grant);
                     }
                 }
-                Input::Message { message: LockMessage::Request, .. } if self.is_held => self.is_waiting = true,
+                Input::Message { message: LockMessage::Request, .. } if self.is_held => {
+                    self.is_requester_waiting = true;
+                }
                 Input::Message { message: LockMessage::Request, .. } => out.send(REQUESTER, LockMessage::Grant),
                 Input::Message { message: LockMessage::Grant, .. } => out.emit(Event::entered(Fence::default())),
                 Input::Timer(never) => match never {},
@@ -316,7 +321,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_waiting: false });
+    let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_requester_waiting: false });
     let bounds = Bounds::new(2, 1);
     let findings = check(&factory, &bounds, &plain_search_for(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));
