@@ -89,9 +89,9 @@ fn legend_items(scene: &Scene) -> Vec<String> {
     add_if(has_mark(MarkKind::Stopped), symbols::mark(MarkKind::Stopped), "stopped");
     let has_loss = scene.arrows.iter().any(|arrow| matches!(arrow.head, Head::Lost { .. }));
     match (has_mark(MarkKind::Crashed), has_loss) {
-        (true, true) => add_if(true, symbols::LOST, "crash, loss"),
-        (true, false) => add_if(true, symbols::LOST, "crash"),
-        (false, has_loss) => add_if(has_loss, symbols::LOST, "loss"),
+        (true, true) => add_if(true, symbols::CROSS, "crash, loss"),
+        (true, false) => add_if(true, symbols::CROSS, "crash"),
+        (false, has_loss) => add_if(has_loss, symbols::CROSS, "loss"),
     }
     add_if(scene.arrows.iter().any(|arrow| arrow.is_retransmission), symbols::RETRANSMISSION, "retransmission");
     add_if(scene.arrows.iter().any(|arrow| arrow.is_duplicate), symbols::DUPLICATE, "duplicate");

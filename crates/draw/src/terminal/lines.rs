@@ -216,7 +216,7 @@ impl<'a> LineWriter<'a> {
     fn violation_line(&self, mut row: TextRow, violation: usize) -> Line {
         self.draw_horizontal_line(&mut row, TextStyle::Alarm, symbols::VIOLATION);
         let text = self.scene.violations.get(violation).map(|violation| violation.text.clone()).unwrap_or_default();
-        Line { row, texts: vec![(TextStyle::Alarm, format!("{} {text}", symbols::LOST))] }
+        Line { row, texts: vec![(TextStyle::Alarm, format!("{} {text}", symbols::CROSS))] }
     }
 
     /// Draws the start or end of a lasting fault.
@@ -305,7 +305,7 @@ impl<'a> LineWriter<'a> {
         row.put_char(
             if is_rightward { tip - loss_distance } else { tip + loss_distance },
             TextStyle::Alarm,
-            symbols::LOST,
+            symbols::CROSS,
         );
     }
 

@@ -50,8 +50,8 @@ pub(super) fn crossing(role: Role, shaft: char) -> char {
 pub(super) const SHAFT: char = '─';
 /// Shaft of an arrow that starts before the window.
 pub(super) const EARLIER_SHAFT: char = '╌';
-/// A lost message, a crash or a violation.
-pub(super) const LOST: char = '✗';
+/// A lost message or a crash; also precedes the text of a violation.
+pub(super) const CROSS: char = '✗';
 /// Line across all lanes where a lasting fault begins or ends.
 pub(super) const EDGE: char = '╍';
 
@@ -94,7 +94,7 @@ pub(super) const START: char = '◆';
 
 pub(super) fn mark(kind: MarkKind) -> char {
     match kind {
-        MarkKind::Crashed => '✗',
+        MarkKind::Crashed => CROSS,
         MarkKind::Stopped => '■',
         MarkKind::Paused => '‖',
         MarkKind::Resumed => '▸',

@@ -3,8 +3,9 @@
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
 //! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
 //! says that the first 2 saves of the incarnation are durable. `start 1` is the first restart, and
-//! `finds` lists the saved writes that the restarted node reads. A message takes 1 ms, and
-//! processing and syncs take no time, unless a scenario sets them.
+//! `finds` lists the saved writes that the restarted node reads. `send(2)` sends to node 2, and
+//! `multicast(2)` to the nodes 1 and 2, of which the sender receives no copy. A message takes 1 ms,
+//! and processing and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;
@@ -254,8 +255,8 @@ fn a_paused_node_is_notified_of_its_sync_when_it_resumes() {
     assert!(crashed.contains("9ms * 1 crashed, 1 writes lost") && crashed.contains("finds []"), "{crashed}");
 }
 
-/// With random sync durations, every event that the node emitted after a save was emitted after the
-/// save became durable, so no crash loses the write.
+/// With random sync durations, an event that the node issues after a save comes out only once that
+/// save is durable, so no crash loses a write whose event was seen.
 #[test]
 fn effects_depend_only_on_durable_writes() {
     for seed in 0..200 {

@@ -229,10 +229,10 @@ impl ActualGraph {
     }
 }
 
-/// Every reported process is deadlocked, and is on a cycle or a member of the cause of a deadlock.
-/// But if the last wait of some process was for any of several agents, several sets of agents may
-/// be valid causes, and the graph computes only one. Then it is enough that every reported process
-/// is deadlocked.
+/// Every reported process is stuck, and part of a deadlock: it does not only wait for one. But if
+/// the last wait of some process was for any of several agents, the stuck agents may form a
+/// deadlock in several ways, and the graph computes only one. Then it is enough that every reported
+/// process is stuck.
 pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     let reported = facets.iter().fold(0, |reported, facet| reported | ClientState::unpack(*facet).reported);
     if reported == 0 {
@@ -241,8 +241,10 @@ pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     let actual = ActualGraph::from_facets(facets);
     let stuck = actual.graph.stuck_agents();
     let some_wait_has_alternatives = actual.states.iter().any(|state| state.is_any);
-    let is_cause = |agent| some_wait_has_alternatives || actual.graph.deadlock_of(&agent).is_some();
-    actual.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
+    let may_be_reported = |agent: Agent| {
+        stuck.contains(&agent) && (some_wait_has_alternatives || actual.graph.deadlock_of(&agent).is_some())
+    };
+    actual.sites(reported).map(process).all(may_be_reported)
 }
 
 /// Every deadlock, and a shortest cycle through each process that is on a cycle, has a reported

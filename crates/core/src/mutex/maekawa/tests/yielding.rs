@@ -126,7 +126,7 @@ rule_tests! { node, 4;
          "#]]);
 
     /// Node 3 sends the relinquish message of node 4.
-    mk_9_only_the_holder_relinquishes_the_vote(
+    mk_9_only_the_node_that_has_the_vote_relinquishes_it(
         "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2 | 2 > 4; 4 > 2 as 3", expect![[r#"
             4 receives inquire from 2: MK-8 returns to 2 its vote for (1, 4); relinquish → 2
             2 receives relinquish from 3: MK-9 ignores a vote that 3 returns for (1, 4): not a member's own request
