@@ -120,7 +120,8 @@ pub(crate) struct PayloadInfo {
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
     /// The number that is added, modulo 2^64, to the group's fingerprint. It includes neither the
-    /// removal of the delivered message, nor what a move takes from the budgets, nor notices.
+    /// removal of the delivered message, nor what a move takes from the budgets of faults, nor
+    /// notices.
     pub(crate) delta: u64,
     /// The number of the local state that the input leads to.
     pub(crate) next_local: u32,

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_depends_on_indices_and_not_on_numbers() {
+    fn gaps_between_numbers_do_not_change_the_tree() {
         let members = [3, 7, 20].map(|number| NodeId::new(number).expect("a node"));
         let tree = Tree::of(members.into_iter().collect());
         assert_eq!(numbers(tree.children(members[0])), [7, 20]);

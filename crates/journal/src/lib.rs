@@ -7,6 +7,8 @@
 //! - The [`record`] of a run is its journal. One observer writes it, and a reader shows it to any
 //!   other observer. [`gather`](record::gather) merges the journals of several processes, and
 //!   [`replay`] gives the recorded inputs to fresh nodes.
+//! - A [`node_clock`] is a node's own clock; [`clocks`] derives the readings of all nodes' clocks
+//!   from the moments of a run.
 //! - [`metrics`], [`causality`], [`role`] and [`property`] contain building blocks for observers.
 //! - A [`Workload`](workload::Workload) models the clients of a group. A driver passes it the
 //!   events that nodes emit and gives nodes the commands that the workload plans.

@@ -559,7 +559,7 @@ fn a_whole_comparison_is_one_picture() {
         "Client delay",
         "Sync delay",
         "Overtaking",
-        "Load",
+        "Busiest node",
         "messages per entry, 5 nodes",
         "1% load",
         "50% load",

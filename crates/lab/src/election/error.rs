@@ -27,10 +27,10 @@ pub enum ElectionError {
     #[error("--reserved-bits must be at most {bits}, the bits of an id; got {reserved}. Use fewer, or more --id-bits.")]
     TooManyReservedBits { reserved: u32, bits: u32 },
     #[error(
-        "--load-bound must be achievable; got {load}, but with {bits} id bits too many nodes share one id. Use more \
+        "--load-bound must be achievable; got {bound}, but with {bits} id bits too many nodes share one id. Use more \
          --id-bits or a larger bound."
     )]
-    UnachievableLoadBound { load: usize, bits: u32 },
+    UnachievableLoadBound { bound: usize, bits: u32 },
     #[error("--starters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchStarter { node: NodeId, nodes: usize },
     #[error(

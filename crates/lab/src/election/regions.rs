@@ -37,7 +37,7 @@ pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     }
     match load_bound {
         Some(load) if with_load_bound(spec, &Overlay::new(spec.nodes, spec.seed, bits, 0), *load).is_none() => {
-            Err(ElectionError::UnachievableLoadBound { load: *load, bits }.into())
+            Err(ElectionError::UnachievableLoadBound { bound: *load, bits }.into())
         }
         Some(_) | None => Ok(()),
     }

@@ -121,7 +121,8 @@ fn readers_in_the_critical_section_stay_there_together() {
 
 #[test]
 fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
-    // Whether the member's token is in use, if it has one; the number of effects (the rest timer).
+    // Whether the member's token is in use, if it has one; the number of effects: 1 if the member
+    // sets the timer after which an unused token moves on.
     let begin_view = |number, reports: &BTreeMap<NodeId, Report>| {
         let bounds = crate::Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);

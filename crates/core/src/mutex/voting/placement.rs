@@ -1,5 +1,5 @@
-//! The placement of a resource's replicas: a hash of a replica's name selects the node that votes
-//! for it.
+//! The placement of a resource's replicas: each replica has one vote on who may enter, and a hash
+//! of its name selects the node that casts it.
 
 use crate::mutex::prelude::*;
 use core::fmt;
@@ -29,7 +29,7 @@ impl fmt::Display for Replica {
 }
 
 /// Returns the voter of each replica of this resource. There are as many replicas as members. A
-/// member may vote for several replicas or for none.
+/// member may cast the votes of several replicas or of none.
 pub fn place_replicas(resource: &str, group: &Group) -> Vec<NodeId> {
     let members = group.as_slice();
     let voter = |index| {
@@ -78,7 +78,7 @@ mod tests {
     /// This holds for the default resource in groups of up to 100 nodes, except that a node alone
     /// has the only vote.
     #[test]
-    fn every_replica_has_a_voter_and_no_node_votes_for_a_majority() {
+    fn every_replica_has_a_voter_and_no_node_casts_a_majority_of_the_votes() {
         for nodes in 1..=100 {
             let group = Group::of_size(nodes);
             let voters = place_replicas(RESOURCE, &group);

@@ -56,7 +56,7 @@ pub(super) fn panels(costs: &CostComparison) -> Vec<Panel> {
         );
     }
     panels.extend([client_delay_panel(), sync_delay_panel(), overtaking_panel()]);
-    panels.extend(heaviest.map(load_panel));
+    panels.extend(heaviest.map(busiest_share_panel));
     if costs.process_links.is_some() {
         panels.extend([
             real_delay_panel("Client delay, real", CLIENT_DELAY_LABEL, client_delay_of),
@@ -182,13 +182,13 @@ fn overtaking_panel() -> Panel {
     }
 }
 
-fn load_panel(traffic: Traffic) -> Panel {
+fn busiest_share_panel(traffic: Traffic) -> Panel {
     let read: ReadFigure = |results| {
         let share = 100.0 * results.first()?.measured.busiest_share;
         Some((share, share))
     };
     Panel {
-        title: "Load".into(),
+        title: "Busiest node".into(),
         vertical_axis: VerticalAxis {
             unit: "%",
             included_values: vec![0.0, 100.0],
