@@ -15,7 +15,7 @@ pub enum Verdict {
     /// No order of the operations explains the answers.
     NotLinearizable(Explanation),
     /// The search ran out of steps before it found or excluded a linearization, of the history or
-    /// of its part with one key.
+    /// of its part with one key (one register).
     Undecided {
         /// The limit on the steps of the search.
         steps: u64,

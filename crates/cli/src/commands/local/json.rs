@@ -1,4 +1,4 @@
-//! JSON reports of the race in one process.
+//! JSON reports of `local`: two threads race to update a shared counter, with or without a lock.
 
 use super::LockOutcomes;
 use crate::args::LocalSimArgs;
@@ -14,7 +14,8 @@ pub(super) struct LocalRunReport {
     /// Number of the thread that took each step.
     schedule: Vec<usize>,
     steps: Vec<String>,
-    ending: &'static str,
+    #[serde(rename = "ending")]
+    end: &'static str,
     counter: i64,
     #[serde(rename = "right")]
     expected: i64,
@@ -23,7 +24,7 @@ pub(super) struct LocalRunReport {
 
 impl LocalRunReport {
     pub(super) fn new(args: &LocalSimArgs, race: &Race, run: &Run) -> Self {
-        let ending = match run.end {
+        let end = match run.end {
             End::Completed => "done",
             End::Stuck => "stuck",
             End::Unfinished => "stopped",
@@ -34,7 +35,7 @@ impl LocalRunReport {
             seed: args.seed,
             schedule: thread_numbers(&run.schedule),
             steps: run.steps.iter().map(Step::to_string).collect(),
-            ending,
+            end,
             counter: run.counter,
             expected: race.expected_counter(),
             holds: run.end == End::Completed && run.counter == race.expected_counter(),

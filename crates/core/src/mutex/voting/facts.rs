@@ -119,8 +119,8 @@ const fn is_alone(case: &Case<'_>) -> bool {
     matches!(case.load, Load::OneNode(_))
 }
 
-/// Returns the client delay. With contention, a vote may still be on its way back when the next
-/// node requests it, and that node then backs off.
+/// Returns the client delay. If several nodes request, it is only a lower bound: a vote may still
+/// be on its way back when the next node requests it, and that node then backs off.
 fn client_delay(case: &Case<'_>, delay_of: fn(&Voters, NodeId) -> u64) -> Range {
     let voters = Voters::for_case(case);
     match case.load {

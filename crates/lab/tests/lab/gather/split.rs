@@ -26,8 +26,8 @@ impl Source for Part {
 /// Returns the gathered journal, and the report on it.
 pub(crate) fn gather_parts(parts: &[Part]) -> Result<(String, GatherReport), GatherError> {
     let mut bytes = Vec::new();
-    let gathered = gather(parts, &mut bytes)?;
-    Ok((String::from_utf8(bytes).unwrap(), gathered))
+    let report = gather(parts, &mut bytes)?;
+    Ok((String::from_utf8(bytes).unwrap(), report))
 }
 
 /// The machines that run the nodes, and the journals that they leave.

@@ -50,8 +50,8 @@ fn ta_5_the_token_rests_for_one_message_time() {
     assert_eq!(set_timers(&effects_of_last(0, [start].into())), [(Timer::Rest, Span::exactly(BOUNDS.message))]);
 }
 
-/// At each of three members a search may wait for an answer in vain, and the token rests once on
-/// its way, which counts as a fourth answer.
+/// During a round, the token may wait for an answer in vain at each of three members, and it rests
+/// once on its way, which counts as a fourth answer.
 #[test]
 fn ta_8_the_round_timer_is_longer_than_a_round_with_crashed_members() {
     let effects = effects_of_last(1, [Input::Command(Command::Acquire)].into());

@@ -100,7 +100,7 @@ impl Client {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Entries in any view but the first.
-    pub(super) later_entries: u64,
+    pub(super) entries_in_later_views: u64,
     /// Entries that continued in a new view.
     pub(super) kept_entries: u64,
     pub(super) lost_entries: u64,

@@ -477,7 +477,7 @@ impl<P: ViewAlgorithm> World<P> {
         if let Some(other) = others.find(is_in_the_way) {
             return Err(format!("{id} enters while {} is in the critical section", NodeId::from_index(other)));
         }
-        self.counts.later_entries += u64::from(fence.epoch > View::FIRST);
+        self.counts.entries_in_later_views += u64::from(fence.epoch > View::FIRST);
         self.fences.record_and_check(access, fence).map_err(|violation| format!("{id} {violation}"))
     }
 
