@@ -227,11 +227,15 @@ where
             Clocks::Stopped => Time::ZERO,
         };
         let id = NodeId::from_index(node);
-        self.nodes.give_input(self.time, now, id, input)?;
-        while self.step_table.has_prompt_disks()
-            && let Some(count) = self.nodes.saves_after_sync(id)
-        {
-            self.nodes.give_input(self.time, now, id, &ObservedInput::Saved(count))?;
+        let mut next_input = Some(*input);
+        while let Some(input) = next_input {
+            self.nodes.give_input(self.time, now, id, &input)?;
+            let ends_turn = matches!(input, ObservedInput::EndOfTurn);
+            let uses_end_of_turn = self.nodes.node(id).is_some_and(P::uses_end_of_turn);
+            next_input = match self.nodes.saves_after_sync(id).filter(|_| self.step_table.has_prompt_disks()) {
+                Some(count) => Some(ObservedInput::Saved(count)),
+                None => (uses_end_of_turn && !ends_turn).then_some(ObservedInput::EndOfTurn),
+            };
         }
         Ok(())
     }

@@ -193,7 +193,8 @@ where
     }
 
     /// Gives an input to a node, if it is up and there is an input, and collects the effects. If
-    /// disks are prompt, the node's saves become durable within the step.
+    /// disks are prompt, the node's saves become durable within the step. The input is a turn of
+    /// its own, which ends within the step.
     fn step(
         &self,
         mut local: LocalState<P, C::Client>,
@@ -212,14 +213,18 @@ where
             step: NodeStep { local, sends: Vec::new(), events, timer_obligations: Vec::new(), record },
             nodes: self.nodes,
         };
-        if let (Some(protocol), Some(input)) = (&mut protocol, input) {
+        let mut next_input = input;
+        while let (Some(protocol), Some(input)) = (&mut protocol, next_input.take()) {
+            let ends_turn = matches!(input, Input::EndOfTurn);
             executor.give_input(protocol, input);
-            while self.has_prompt_disks
-                && let Some(count) = executor.step.local.disk.saves_after_sync()
-            {
-                executor.step.local.disk.sync(count);
-                executor.give_input(protocol, Input::Saved(count));
-            }
+            let disk = &mut executor.step.local.disk;
+            next_input = match disk.saves_after_sync().filter(|_| self.has_prompt_disks) {
+                Some(count) => {
+                    disk.sync(count);
+                    Some(Input::Saved(count))
+                }
+                None => (protocol.uses_end_of_turn() && !ends_turn).then_some(Input::EndOfTurn),
+            };
         }
         let mut step = executor.step;
         step.local.protocol = protocol;

@@ -30,6 +30,12 @@ pub trait Protocol: Sized {
 
     /// Handles one input at the instant `now` of this node's own clock.
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>);
+
+    /// Returns whether the node gets [`Input::EndOfTurn`]. The answer must not change while the
+    /// node runs.
+    fn uses_end_of_turn(&self) -> bool {
+        false
+    }
 }
 
 /// The state that survives a crash: the default value, with the saved writes applied in order.
@@ -88,6 +94,10 @@ pub enum Input<P: Protocol> {
     /// The node may act in its view until this instant of its own clock. An instant in the past
     /// ends the lease.
     Lease(Time),
+    /// The driver has given all inputs of this turn. Afterwards it carries out the effects that
+    /// leave the node. Only a node that [uses it](Protocol::uses_end_of_turn) gets this input. A
+    /// protocol inside a wrapper may get it without another input before it.
+    EndOfTurn,
 }
 
 // Written by hand, because a derive would require Clone and Debug of the protocol itself.
@@ -109,6 +119,7 @@ where
             Self::DiskFree => Self::DiskFree,
             Self::View(view) => Self::View(view.clone()),
             Self::Lease(until) => Self::Lease(*until),
+            Self::EndOfTurn => Self::EndOfTurn,
         }
     }
 }
@@ -137,6 +148,7 @@ where
             Self::DiskFree => f.write_str("DiskFree"),
             Self::View(view) => f.debug_tuple("View").field(view).finish(),
             Self::Lease(until) => f.debug_tuple("Lease").field(until).finish(),
+            Self::EndOfTurn => f.write_str("EndOfTurn"),
         }
     }
 }

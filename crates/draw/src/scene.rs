@@ -143,6 +143,8 @@ pub enum Cause {
     Timer,
     /// A report of the disk: a save is durable, or the disk is full or has room again.
     Disk,
+    /// The end of a turn, in which the node took one or more inputs.
+    EndOfTurn,
     /// A view or a lease from the membership service, or a report of a failure detector that it
     /// suspects or trusts a node.
     Membership,
@@ -248,7 +250,7 @@ pub struct Omitted {
     /// Journal lines after the window.
     pub lines_after: u64,
     /// Steps in the window without visible effect, such as a timer or a disk confirmation, except
-    /// first starts.
+    /// first starts and ends of turns.
     pub quiet_steps: u64,
     /// Nodes of a large group that have no lane because they do nothing.
     pub idle_nodes: usize,

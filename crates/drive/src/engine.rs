@@ -71,6 +71,8 @@ pub struct EngineParts<D: Durable, O> {
 pub struct Engine<P: Protocol, D: Durable, O> {
     node: P,
     host: Host<P, D, O>,
+    /// Whether the node took an input since the last end of a turn, and uses that input.
+    is_turn_open: bool,
 }
 
 /// Everything but the node itself, so that it can be borrowed while the node steps.
@@ -112,7 +114,7 @@ where
             recorder,
             failure: None,
         };
-        Self { node, host }
+        Self { node, host, is_turn_open: false }
     }
 
     /// Returns the id of the node.
@@ -203,18 +205,26 @@ where
         self.host.timers.next_expiry()
     }
 
-    /// Ends a turn (the inputs since the previous call): writes the journal, then submits the saves
-    /// to the disk. Without a disk, all saves count as durable immediately, and this method first
-    /// reports them to the node as completed.
+    /// Ends a turn (the inputs since the previous call): gives the node [`Input::EndOfTurn`] if the
+    /// node uses it, writes the journal, then submits the saves to the disk. Without a disk, all
+    /// saves count as durable immediately, and this method first reports them to the node as
+    /// completed.
     ///
     /// If the method fails, the node must stop, and no message or event of the turn may leave the
     /// process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
-        // In response to completed saves, the node may request further ones.
-        while matches!(self.host.save_queue.disk, Disk::None)
-            && self.host.durable_saves < self.host.barrier.saves_requested()
-        {
-            self.handle_saved(self.host.barrier.saves_requested(), out);
+        // In response to completed saves and to the end of the turn, the node may request further
+        // saves.
+        loop {
+            let has_disk = !matches!(self.host.save_queue.disk, Disk::None);
+            if !has_disk && self.host.durable_saves < self.host.barrier.saves_requested() {
+                self.handle_saved(self.host.barrier.saves_requested(), out);
+            } else if self.is_turn_open {
+                self.record_and_step(ObservedInput::EndOfTurn, Input::EndOfTurn, out);
+                self.is_turn_open = false;
+            } else {
+                break;
+            }
         }
         if let Some(failure) = self.host.failure.take() {
             return Err(failure);
@@ -260,6 +270,7 @@ where
         let mut stepper = Stepper { host: &mut self.host, out };
         let now = stepper.host.now;
         self.node.step(now, input, &mut Effects::new(&mut stepper));
+        self.is_turn_open = self.node.uses_end_of_turn();
     }
 }
 

@@ -48,6 +48,10 @@ impl Protocol for AnyDetector {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         diskless::step_node(&mut *self.detector.node, now, input, out);
     }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.detector.uses_end_of_turn()
+    }
 }
 
 impl Detector for AnyDetector {

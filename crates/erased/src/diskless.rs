@@ -36,6 +36,7 @@ pub(crate) fn step_node<P: Diskless>(
         Input::DiskFree => Input::DiskFree,
         Input::View(view) => Input::View(view),
         Input::Lease(until) => Input::Lease(until),
+        Input::EndOfTurn => Input::EndOfTurn,
     };
     node.step(now, input, &mut Effects::new(&mut DisklessSink(out)));
 }

@@ -79,11 +79,16 @@ impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         self.node.step(now, input, out);
     }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.node.uses_end_of_turn()
+    }
 }
 
 /// A node without its type, for use in a box.
 pub(crate) trait Node<C: 'static, E: 'static>: Send + Sync {
     fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
+    fn uses_end_of_turn(&self) -> bool;
     fn duplicate(&self) -> Box<dyn Node<C, E>>;
     fn as_any(&self) -> &dyn Any;
     fn equals(&self, other: &dyn Any) -> bool;
@@ -174,6 +179,10 @@ where
         step_typed::<P, D>(&mut self.0, now, input, out);
     }
 
+    fn uses_end_of_turn(&self) -> bool {
+        self.0.uses_end_of_turn()
+    }
+
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
         Box::new(Self::new(self.0.clone()))
     }
@@ -219,6 +228,7 @@ pub(crate) fn step_typed<P, D>(
         Input::DiskFree => Input::DiskFree,
         Input::View(view) => Input::View(view),
         Input::Lease(until) => Input::Lease(until),
+        Input::EndOfTurn => Input::EndOfTurn,
     };
     node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>::new(out)));
 }

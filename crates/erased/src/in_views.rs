@@ -162,6 +162,10 @@ impl<C: 'static, E: 'static> Protocol for ErasedInViews<C, E> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         step_node(&mut *self.node, now, input, out);
     }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.node.uses_end_of_turn()
+    }
 }
 
 impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {

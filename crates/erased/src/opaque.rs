@@ -38,6 +38,10 @@ where
         step_typed::<P, EraseDurable>(&mut self.0, now, input, out);
     }
 
+    fn uses_end_of_turn(&self) -> bool {
+        self.0.uses_end_of_turn()
+    }
+
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {
         Box::new(ClonePlaceholder)
     }
@@ -64,6 +68,10 @@ impl<C: 'static, E: 'static> Node<C, E> for ClonePlaceholder {
             "opaque",
             format_args!("ignores an input: this is a clone, and nodes of this algorithm cannot be cloned"),
         );
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        false
     }
 
     fn duplicate(&self) -> Box<dyn Node<C, E>> {

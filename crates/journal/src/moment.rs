@@ -109,6 +109,8 @@ pub enum ObservedInput<'a, C> {
     View(&'a View),
     /// The node may act in its view until its own clock shows this time.
     Lease(Time),
+    /// The node has taken all inputs of its turn.
+    EndOfTurn,
 }
 
 // Implemented by hand because a derive would require `C: Clone` and `C: Copy`, although the command

@@ -153,6 +153,7 @@ where
             ObservedInput::DiskFree => Input::DiskFree,
             ObservedInput::View(view) => Input::View((*view).clone()),
             ObservedInput::Lease(until) => Input::Lease(*until),
+            ObservedInput::EndOfTurn => Input::EndOfTurn,
         })
     }
 

@@ -42,6 +42,7 @@ pub fn describe_input(input: &ObservedInput<'_, impl Display>) -> String {
         ObservedInput::View(view) => view.to_string(),
         ObservedInput::Lease(Time::NEVER) => "lease without expiry".into(),
         ObservedInput::Lease(until) => format!("lease until {}", format_millis(*until)),
+        ObservedInput::EndOfTurn => "ends its turn".into(),
     }
 }
 

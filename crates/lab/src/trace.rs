@@ -66,8 +66,8 @@ pub struct Trace<'a, F: FamilyLab> {
 enum Suppression {
     #[default]
     None,
-    /// The first start of a node, unless it has an effect.
-    Boot,
+    /// The first start of a node or the end of a turn, unless it has an effect.
+    WithoutEffect,
     /// The renewal of a lease, unless a rule or a message follows. Renewals are frequent.
     Renewal,
 }
@@ -76,7 +76,8 @@ impl Suppression {
     /// Returns why the line of an input may be suppressed, if it may.
     fn for_input<C>(input: &ObservedInput<'_, C>) -> Self {
         match input {
-            ObservedInput::Start { incarnation: Incarnation::FIRST, is_disk_blank: false } => Self::Boot,
+            ObservedInput::Start { incarnation: Incarnation::FIRST, is_disk_blank: false }
+            | ObservedInput::EndOfTurn => Self::WithoutEffect,
             ObservedInput::Lease(_) => Self::Renewal,
             _ => Self::None,
         }
@@ -85,7 +86,7 @@ impl Suppression {
     fn should_show(self, line: &Line) -> bool {
         match self {
             Self::None => true,
-            Self::Boot => line.parts.len() > 1,
+            Self::WithoutEffect => line.parts.len() > 1,
             Self::Renewal => line.parts.iter().any(|part| matches!(part.kind, TextKind::Rule | TextKind::Send)),
         }
     }
@@ -237,5 +238,21 @@ mod tests {
         trace.finish();
         drop(trace);
         assert_eq!(shown_lines, [(2, 3)], "the first renewal is numbered but not shown");
+    }
+
+    #[test]
+    fn an_end_of_a_turn_without_effects_is_hidden() {
+        let mut shown_lines = Vec::new();
+        let mut trace = Trace::<Mutex>::new(1, |line| shown_lines.push((line.number, line.parts.len())));
+        let (time, node) = (Time::ZERO, NodeId::from_index(0));
+        for events in [0, 1] {
+            trace.observe(&Moment::Input { time, now: time, node, input: ObservedInput::EndOfTurn });
+            for _ in 0..events {
+                trace.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(&Event::Left) });
+            }
+        }
+        trace.finish();
+        drop(trace);
+        assert_eq!(shown_lines, [(2, 2)]);
     }
 }

@@ -263,6 +263,7 @@ impl Protocol for RaftElection {
             }
             Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::Suspect(_)
             | Input::Trust(_)
             | Input::View(_)

@@ -121,7 +121,12 @@ impl<S: StateMachine> Protocol for FlawedReplica<S> {
             Input::Trust(node) => self.step_replica(now, Input::Trust(node), out),
             Input::View(view) => self.step_replica(now, Input::View(view), out),
             Input::Lease(until) => self.step_replica(now, Input::Lease(until), out),
+            Input::EndOfTurn => self.step_replica(now, Input::EndOfTurn, out),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.replica.uses_end_of_turn()
     }
 }
 

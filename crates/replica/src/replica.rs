@@ -188,7 +188,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
                 self.step_running(now, out, |running, out| running.handle_suspicion(now, node, out))
             }
             // Raft has its own failure detector and its own members.
-            Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
+            Input::Trust(_) | Input::View(_) | Input::Lease(_) | Input::EndOfTurn => Ok(()),
         };
         if let Err(Halt(reason)) = outcome {
             if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {

@@ -44,6 +44,7 @@ impl Protocol for RingNode {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

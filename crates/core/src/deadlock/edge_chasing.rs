@@ -305,6 +305,7 @@ impl Protocol for EdgeChasing {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

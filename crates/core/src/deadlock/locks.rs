@@ -471,6 +471,7 @@ impl<D: Detector> Protocol for Locks<D> {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

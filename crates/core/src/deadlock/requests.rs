@@ -342,6 +342,7 @@ impl<D: Detector> Protocol for Requests<D> {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -168,7 +168,12 @@ impl Protocol for Bully {
             Input::Timer(Timer::Reports) => self.end_inquiry(out),
             Input::Suspect(node) => self.suspect(node, now, out),
             Input::Trust(node) => self.trust(node, out),
-            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
+            Input::Saved(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::EndOfTurn
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -264,6 +264,11 @@ where
             Input::DiskFree => self.step_lock(now, Input::DiskFree, out),
             Input::View(view) => self.step_lock(now, Input::View(view), out),
             Input::Lease(until) => self.step_lock(now, Input::Lease(until), out),
+            Input::EndOfTurn => self.step_lock(now, Input::EndOfTurn, out),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.lock.uses_end_of_turn()
     }
 }

@@ -407,7 +407,12 @@ impl<C: Contest> Protocol for Circuit<C> {
             Input::Timer(Timer::Dispute) => self.settle_dispute(out),
             Input::Suspect(node) => self.suspect(node, out),
             Input::Trust(node) => self.trust(node, out),
-            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
+            Input::Saved(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::EndOfTurn
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -228,6 +228,11 @@ where
             Input::DiskFree => self.step_election(now, Input::DiskFree, out),
             Input::View(view) => self.step_election(now, Input::View(view), out),
             Input::Lease(until) => self.step_election(now, Input::Lease(until), out),
+            Input::EndOfTurn => self.step_election(now, Input::EndOfTurn, out),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.election.uses_end_of_turn()
     }
 }

@@ -185,6 +185,7 @@ impl Protocol for Invitation {
             | Input::Saved(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -399,7 +399,12 @@ impl Protocol for SuperPeer {
             Input::Timer(Timer::Answer) => self.handle_timeout(out),
             Input::Suspect(node) => self.suspect(node, out),
             Input::Trust(node) => self.trust(node, out),
-            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
+            Input::Saved(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::EndOfTurn
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -160,6 +160,7 @@ impl<S: State> Protocol for Member<S> {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

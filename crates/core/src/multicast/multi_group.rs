@@ -92,9 +92,14 @@ where
             Input::Lease(until) => self.step_all(now, || Input::Lease(until), out),
             Input::Suspect(node) => self.step_all(now, || Input::Suspect(node), out),
             Input::Trust(node) => self.step_all(now, || Input::Trust(node), out),
+            Input::EndOfTurn => self.step_all(now, || Input::EndOfTurn, out),
             // There are no saves.
             Input::Saved(_) | Input::DiskFull | Input::DiskFree => {}
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.parts.values().any(|part| part.inner.uses_end_of_turn())
     }
 }
 

@@ -32,6 +32,7 @@ macro_rules! ignored_inputs {
             | $crate::protocol::Input::DiskFree
             | $crate::protocol::Input::View(_)
             | $crate::protocol::Input::Lease(_)
+            | $crate::protocol::Input::EndOfTurn
     };
 }
 pub(crate) use ignored_inputs;

@@ -187,6 +187,7 @@ impl Protocol for Army {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -40,6 +40,7 @@ impl Protocol for Reporter {
             | Input::Saved(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -209,13 +209,18 @@ impl<'a> SequenceDiagram<'a> {
             Cause::Message(arrow) => {
                 arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has_lane(arrow.from))
             }
-            Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
+            Cause::Start { .. }
+            | Cause::Command
+            | Cause::Timer
+            | Cause::Disk
+            | Cause::EndOfTurn
+            | Cause::Membership => None,
         };
         let mut lines = Vec::new();
         match received {
             Some(arrow) => self.draw_arrow(arrow, None),
-            // If a report of the disk has effects, only they are shown.
-            None if step.cause == Cause::Disk && !step.effects.is_empty() => {}
+            // If a report of the disk or the end of a turn has effects, only they are shown.
+            None if matches!(step.cause, Cause::Disk | Cause::EndOfTurn) && !step.effects.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
         // Sends are drawn as arrows. Timers and saves are left out.

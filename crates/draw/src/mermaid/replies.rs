@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the message kinds of which at least one message is a reply.
 ///
 /// A message is a reply if node A sends it to node B in the step in which A receives a message from
-/// B, or in A's next step with a disk confirmation. A must send no other message of that kind in
-/// that step, and the kind of B's message must appear in the scene before the kind of the reply. So
-/// if messages of two kinds answer each other, the kind that appears first is the request.
+/// B, in A's next step with a disk confirmation, or at the end of A's turn. A must send no other
+/// message of that kind in that step, and the kind of B's message must appear in the scene before
+/// the kind of the reply. So if messages of two kinds answer each other, the kind that appears
+/// first is the request.
 pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
     let mut first_index: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receiver_counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -33,7 +34,8 @@ pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
 
 /// Returns, for each step, the messages to which it may reply.
 fn possible_requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
-    // For each lane, the messages received since the last disk confirmation.
+    // For each lane, the messages received since the last disk confirmation, and since the last end
+    // of a turn that sent something.
     let mut received: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
     let requests = scene.steps.iter().map(|step| match step.cause {
         Cause::Message(arrow) => {
@@ -42,7 +44,8 @@ fn possible_requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
             arrow
         }
         Cause::Disk => received.remove(&step.lane).unwrap_or_default(),
-        Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Membership => Vec::new(),
+        Cause::EndOfTurn if step.has_sends => received.remove(&step.lane).unwrap_or_default(),
+        Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::EndOfTurn | Cause::Membership => Vec::new(),
     });
     requests.collect()
 }

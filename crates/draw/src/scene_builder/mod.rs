@@ -211,8 +211,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return;
         }
         if !is_always_shown && pending.is_quiet() {
-            // Every node starts once; that is not worth counting.
-            self.scene.omitted.quiet_steps += u64::from(pending.cause != Cause::Start { is_restart: false });
+            // Every node starts once, and every turn ends; that is not worth counting.
+            let is_counted = !matches!(pending.cause, Cause::Start { is_restart: false } | Cause::EndOfTurn);
+            self.scene.omitted.quiet_steps += u64::from(is_counted);
             return;
         }
         let step = pending.finish(lane, state.role, self.clocks.logical_clock(node), self.clocks.vector_clock(node));

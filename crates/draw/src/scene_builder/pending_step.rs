@@ -49,6 +49,7 @@ impl PendingStep {
             ObservedInput::Message { .. } => Cause::Message(None),
             ObservedInput::Timer(_) => Cause::Timer,
             ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => Cause::Disk,
+            ObservedInput::EndOfTurn => Cause::EndOfTurn,
             ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
                 Cause::Membership
             }
@@ -64,7 +65,8 @@ impl PendingStep {
             | ObservedInput::Suspect(_)
             | ObservedInput::Trust(_)
             | ObservedInput::DiskFull
-            | ObservedInput::DiskFree => InputKind::Other,
+            | ObservedInput::DiskFree
+            | ObservedInput::EndOfTurn => InputKind::Other,
         };
         let (rules, events, effects) = Default::default();
         let input = words::describe_input(input);
@@ -114,9 +116,11 @@ impl PendingStep {
     }
 
     /// Whether the step has no visible effect: no send, event or rule note, and no change of the
-    /// hold-back queue. Only a step caused by a timer, the disk or a first start can be quiet.
+    /// hold-back queue. Only a step caused by a timer, the disk, the end of a turn or a first start
+    /// can be quiet.
     pub(super) fn is_quiet(&self) -> bool {
-        let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
+        let is_local =
+            matches!(self.cause, Cause::Timer | Cause::Disk | Cause::EndOfTurn | Cause::Start { is_restart: false });
         is_local && !self.has_sends && self.effects.iter().all(|(kind, _)| *kind == TextKind::Control)
     }
 

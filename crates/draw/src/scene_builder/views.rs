@@ -143,7 +143,8 @@ impl ViewTracker {
                     | ObservedInput::Suspect(_)
                     | ObservedInput::Trust(_)
                     | ObservedInput::DiskFull
-                    | ObservedInput::DiskFree => {}
+                    | ObservedInput::DiskFree
+                    | ObservedInput::EndOfTurn => {}
                 }
             }
             // A node that runs the membership service itself receives views and leases as notes of

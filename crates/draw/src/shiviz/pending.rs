@@ -20,7 +20,7 @@ pub(super) struct UnwrittenStep {
     pub(super) delivered_payloads: Vec<(NodeId, PayloadId)>,
     /// The messages sent: receiver, id, and the payload that a wrapper's message carries.
     pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
-    /// Whether the input is a timer, a report of the disk or a first start.
+    /// Whether the input is a timer, a report of the disk, the end of a turn or a first start.
     is_local_input: bool,
     /// Whether the step emitted an event, noted a rule or changed the hold-back queue.
     has_visible_effect: bool,
@@ -35,9 +35,11 @@ impl UnwrittenStep {
                 // A restart is never quiet, nor is a start after the loss of the disk.
                 (None, *incarnation == Incarnation::FIRST && !is_disk_blank)
             }
-            ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => {
-                (None, true)
-            }
+            ObservedInput::Timer(_)
+            | ObservedInput::Saved(_)
+            | ObservedInput::DiskFull
+            | ObservedInput::DiskFree
+            | ObservedInput::EndOfTurn => (None, true),
             ObservedInput::Command(_)
             | ObservedInput::Suspect(_)
             | ObservedInput::Trust(_)

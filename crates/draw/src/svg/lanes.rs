@@ -112,7 +112,9 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
             Cause::Start { .. } => draw_triangle(canvas, position),
             Cause::Message(_) => canvas.circle("dot", position, 5.0),
             Cause::Membership if step.reports_revocation => draw_cross(canvas, position, 5.5),
-            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("other-input", position, 4.4),
+            Cause::Timer | Cause::Disk | Cause::EndOfTurn | Cause::Membership => {
+                canvas.circle("other-input", position, 4.4);
+            }
         });
     }
     for mark in &scene.marks {

@@ -109,6 +109,7 @@ fn symbols(scene: &Scene, kinds: &MessageKinds) -> Vec<(Symbol, String)> {
         Symbol::OtherInput,
         "timer, disk or membership",
     );
+    add_if(has_step(|cause| matches!(cause, Cause::EndOfTurn)), Symbol::OtherInput, "end of a turn");
     let has_resumed = scene.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
     add_if(has_resumed || has_step(|cause| matches!(cause, Cause::Start { .. })), Symbol::Start, "starts or resumes");
     add_if(scene.marks.iter().any(|mark| mark.kind == MarkKind::Crashed), Symbol::Crash, "crash");

@@ -51,7 +51,9 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
                 step.input.split(" of ").next()
             }
             Cause::Command | Cause::Membership | Cause::Start { is_restart: true } => Some(step.input.as_str()),
-            Cause::Start { is_restart: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
+            Cause::Start { is_restart: false } | Cause::Message(_) | Cause::Timer | Cause::Disk | Cause::EndOfTurn => {
+                None
+            }
         };
         let events = step.events.iter().map(|event| shorten_event(scene, event));
         let parts: Vec<_> = input.map(Cow::Borrowed).into_iter().chain(events).collect();

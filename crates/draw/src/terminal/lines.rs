@@ -171,7 +171,12 @@ impl<'a> LineWriter<'a> {
     fn step_line(&self, mut row: TextRow, step: &Step) -> Line {
         let arrow = match step.cause {
             Cause::Message(arrow) => arrow.and_then(|arrow| self.scene.arrows.get(arrow)),
-            Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
+            Cause::Start { .. }
+            | Cause::Command
+            | Cause::Timer
+            | Cause::Disk
+            | Cause::EndOfTurn
+            | Cause::Membership => None,
         };
         let is_labelled = arrow.is_some_and(|arrow| self.draw_arrow(&mut row, arrow, ArrowEnd::Received));
         if let Some(column) = self.layout.lane_column(step.lane) {

@@ -149,6 +149,32 @@ fn a_reply_after_a_save_is_dotted() {
     assert!(!text.contains("durable"), "a disk confirmation with a reply needs no note: {text}");
 }
 
+/// Node 2 replies at the end of a turn. Node 3 saves there, and replies once the save is durable.
+#[test]
+fn a_reply_at_the_end_of_a_turn_or_after_its_save_is_dotted() {
+    let actions = [
+        Action::Command(1, "ask".into()),
+        Action::Multicast("vote".into()),
+        Action::EndOfTurn(1),
+        Action::Deliver(0),
+        Action::EndOfTurn(2),
+        Action::Send(1, "turn-reply".into(), Class::Algorithm),
+        Action::Deliver(0),
+        Action::EndOfTurn(3),
+        Action::SetTimer,
+        Action::Saved(3),
+        Action::Send(1, "saved-reply".into(), Class::Algorithm),
+        Action::Deliver(0),
+        Action::Deliver(0),
+    ];
+    let scene = scene_of(3, Window::default(), &actions);
+    let text = draw(&scene);
+    assert!(text.contains("n2-->>n1: turn-reply\n") && text.contains("n3-->>n1: saved-reply\n"), "{text}");
+    assert!(!text.contains("ends its turn"), "an end of a turn with a reply needs no note: {text}");
+    // The ends of the turns of nodes 1 and 3 have no visible effect, and do not count as omitted.
+    assert_eq!((scene.steps.len(), scene.omitted.quiet_steps), (7, 0));
+}
+
 #[test]
 fn runs_of_fixtures_and_runs_with_faults_are_accepted() {
     for seed in 1..4 {

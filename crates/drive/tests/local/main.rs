@@ -7,3 +7,4 @@ mod full;
 mod killed;
 mod recorded;
 mod reseeded;
+mod turns;

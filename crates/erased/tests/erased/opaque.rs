@@ -18,7 +18,7 @@ impl Protocol for ClosureNode {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(Command::Campaign) | Input::DiskFull | Input::DiskFree => {
+            Input::Command(Command::Campaign) | Input::DiskFull | Input::DiskFree | Input::EndOfTurn => {
                 self.1 = (self.0)(self.1);
                 out.emit(Event::elected(NodeId::from_index(0), Epoch(self.1)));
             }
@@ -32,6 +32,10 @@ impl Protocol for ClosureNode {
             | Input::View(_)
             | Input::Lease(_) => {}
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        true
     }
 }
 
@@ -76,12 +80,13 @@ fn the_original_works() {
 }
 
 #[test]
-fn disk_inputs_reach_the_node() {
+fn disk_inputs_and_ends_of_turns_reach_the_node() {
     let (mut node, mut recorder) = (closure_node(), EffectRecorder::default());
-    for input in [Input::DiskFull, Input::DiskFree] {
+    assert!(node.uses_end_of_turn());
+    for input in [Input::DiskFull, Input::DiskFree, Input::EndOfTurn] {
         node.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
     }
-    assert_eq!(recorder.events.len(), 2);
+    assert_eq!(recorder.events.len(), 3);
 }
 
 #[test]
@@ -90,6 +95,7 @@ fn a_clone_and_its_clone_ignore_inputs() {
     for mut copy in [node.clone(), node.clone().clone()] {
         let EffectRecorder { events, notes } = campaign(&mut copy);
         assert_eq!(events, []);
+        assert!(!copy.uses_end_of_turn());
         assert!(matches!(&notes[..], [note] if note.starts_with("opaque: ignores an input")), "{notes:?}");
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum InputLine<B, S, C> {
     DiskFree,
     View(View),
     Lease(Time),
+    #[serde(rename = "end-of-turn")]
+    EndOfTurn,
 }
 
 #[derive(Serialize, Deserialize)]

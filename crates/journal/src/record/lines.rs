@@ -161,6 +161,7 @@ impl Lines {
             ObservedInput::DiskFree => InputLine::DiskFree,
             ObservedInput::View(view) => InputLine::View((*view).clone()),
             ObservedInput::Lease(until) => InputLine::Lease(*until),
+            ObservedInput::EndOfTurn => InputLine::EndOfTurn,
         };
         self.write_json(&line);
     }

@@ -320,6 +320,7 @@ fn show_input<C, E>(
         InputLine::DiskFree => ObservedInput::DiskFree,
         InputLine::View(view) => ObservedInput::View(view),
         InputLine::Lease(until) => ObservedInput::Lease(*until),
+        InputLine::EndOfTurn => ObservedInput::EndOfTurn,
     };
     observer.observe(&Moment::Input { time, now, node, input });
 }

@@ -108,6 +108,7 @@ enum EventKind {
     Message,
     Timer,
     Command,
+    EndOfTurn,
 }
 
 impl Clock {
@@ -224,6 +225,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 self.obstacle.get_or_insert(Obstacle::ExternalInputs);
             }
             ObservedInput::DiskFull | ObservedInput::DiskFree => {}
+            ObservedInput::EndOfTurn => {
+                // A turn ends at the instant of its last input.
+                self.advance_to(at.max(self.clock.now), EventKind::EndOfTurn);
+            }
         }
         self.timers.record_clock(node, now);
         self.disks.begin_step(node);

@@ -76,8 +76,13 @@ impl<C: 'static, E: 'static> Protocol for EncodedNode<C, E> {
             Input::DiskFree => Input::DiskFree,
             Input::View(view) => Input::View(view),
             Input::Lease(until) => Input::Lease(until),
+            Input::EndOfTurn => Input::EndOfTurn,
         };
         self.node.step(now, input, &mut Effects::new(&mut EncodingSink { transcoder: &mut self.transcoder, out }));
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.node.uses_end_of_turn()
     }
 }
 

@@ -72,7 +72,12 @@ impl Protocol for Chatter {
             Input::Timer(never) => match never {},
             Input::Suspect(node) => out.emit(Event::Suspected(node)),
             Input::Trust(node) => out.emit(Event::Trusted(node)),
-            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
+            Input::Saved(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::EndOfTurn
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }

@@ -96,6 +96,8 @@ pub struct Member<P: InViews> {
     suspected: BTreeMap<NodeId, Stay>,
     /// Whether the inner protocol has nothing more to do in the group.
     is_departing: bool,
+    /// Whether a part took an input since the last end of its turn.
+    is_turn_open: bool,
 }
 
 impl<P: InViews> Member<P> {
@@ -115,6 +117,7 @@ impl<P: InViews> Member<P> {
             met_incarnations: BTreeMap::new(),
             suspected: BTreeMap::new(),
             is_departing: false,
+            is_turn_open: false,
             plan,
         }
     }
@@ -336,6 +339,7 @@ impl<P: InViews> Member<P> {
 
     /// Steps the replica and handles its events.
     fn step_replica(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
+        self.is_turn_open |= !matches!(input, Input::EndOfTurn);
         let mut events = Vec::new();
         let mut sink = ReplicaSink { incarnation: self.incarnation, events: &mut events, out };
         self.replica.step(now, input, &mut Effects::new(&mut sink));
@@ -370,12 +374,22 @@ impl<P: InViews> Member<P> {
 
     /// ME-9. Steps the inner protocol.
     fn step_inner(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
+        self.is_turn_open |= !matches!(input, Input::EndOfTurn);
         let mut sink = InnerSink { out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
         if self.viewed().inner().wants_to_leave() && !self.is_departing {
             out.note("ME-10", format_args!("requests to leave the group"));
             self.is_departing = true;
             self.request_lease_or_removal(now, out);
+        }
+    }
+
+    /// Ends the turns of both parts. Each of them may then give the other one an input, which
+    /// begins another turn.
+    fn end_turn(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        while std::mem::take(&mut self.is_turn_open) {
+            self.step_replica(now, Input::EndOfTurn, out);
+            self.step_inner(now, Input::EndOfTurn, out);
         }
     }
 }
@@ -415,9 +429,14 @@ impl<P: InViews> Protocol for Member<P> {
             Input::Trust(node) => {
                 self.suspected.remove(&node);
             }
+            Input::EndOfTurn => self.end_turn(now, out),
             // Our own replica provides views and leases.
             Input::View(_) | Input::Lease(_) => {}
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.replica.uses_end_of_turn() || self.inner.uses_end_of_turn()
     }
 }
 

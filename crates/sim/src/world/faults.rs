@@ -1,6 +1,7 @@
 //! Faults: they take effect at their time and end after their duration.
 
 use super::full_disk::Failure;
+use super::turns::Turn;
 use super::{PendingEvent, World};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
 use quorate_journal::Recordable;
@@ -119,9 +120,10 @@ where
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled_items -= slot.host.counted_inputs();
+            self.environment.stalled_items -= slot.host.counted_items();
         }
         slot.host.stop(Condition::Down, serial);
+        self.environment.open_turns -= slot.host.turn.drop_open();
         self.environment.armed_timers -= slot.host.remove_timers();
         let inbox = slot.host.take_inbox();
         let mut lost_writes = 0;
@@ -161,6 +163,7 @@ where
             slot.host.wipe_disk();
         }
         slot.node = (self.create_node)(node);
+        slot.host.turn = Turn::of_new_node(&slot.node);
         self.environment.client_events.push_back((node, ClientEvent::Restarted));
         self.boot(node);
         self.rejoin(node);
@@ -173,7 +176,7 @@ where
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.environment.stalled_items += slot.host.counted_inputs();
+            self.environment.stalled_items += slot.host.counted_items();
             slot.host.stop(Condition::Paused, serial);
             self.environment.observe_world(WorldEvent::Paused { node });
         }
@@ -181,14 +184,14 @@ where
 
     /// Resumes a paused node. The node takes the inputs in its inbox before any others, in the
     /// order of events at equal times: its start, disks, messages, timers, commands, each in order
-    /// of arrival.
+    /// of arrival. They belong to the turn in which it was paused, if any.
     fn resume(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Paused {
             return;
         }
         slot.host.condition = Condition::Up;
-        self.environment.stalled_items -= slot.host.counted_inputs();
+        self.environment.stalled_items -= slot.host.counted_items();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(PendingEvent::priority);
         self.environment.observe_world(WorldEvent::Resumed { node });
@@ -202,6 +205,7 @@ where
                 self.enqueue(node, pending);
             }
         }
+        self.schedule_end_of_turn(node);
     }
 
     /// Changes a node's clock and reschedules its timers, whose true durations may have changed.

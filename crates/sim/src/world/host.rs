@@ -1,6 +1,7 @@
 //! The host of a node: its condition, timers, clock and disk, and the execution of its effects.
 
 use super::full_disk::{DiskFaults, Failure};
+use super::turns::Turn;
 use super::{Environment, PendingEvent};
 use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
 use quorate_journal::Recordable;
@@ -18,6 +19,7 @@ pub(crate) struct Host<P: Protocol> {
     /// Number of transmissions by all incarnations of this node.
     sent_count: u64,
     pub(crate) condition: Condition,
+    pub(super) turn: Turn,
     rare_state: Option<Box<RareState<P>>>,
 }
 
@@ -74,8 +76,8 @@ impl<P: Protocol> Default for RareState<P> {
 }
 
 impl<P: Protocol> Host<P> {
-    pub(crate) fn new() -> Self {
-        Self { sent_count: 0, condition: Condition::Up, rare_state: None }
+    pub(super) fn new(turn: Turn) -> Self {
+        Self { sent_count: 0, condition: Condition::Up, turn, rare_state: None }
     }
 
     /// Returns the rare state, creating it if necessary.
@@ -165,10 +167,16 @@ impl<P: Protocol> Host<P> {
         self.condition != Condition::Up && last_serial == Some(serial)
     }
 
-    /// Returns the number of inputs in the inbox that `messages_in_flight`, `disk_events` or
-    /// `planned_items` counts.
-    pub(super) fn counted_inputs(&self) -> usize {
-        self.rare_state.as_ref().map_or(0, |state| state.inbox.iter().filter(|pending| pending.is_counted()).count())
+    /// Returns how many inputs in the inbox `messages_in_flight`, `disk_events` or `planned_items`
+    /// counts, plus 1 if `open_turns` counts the node.
+    pub(super) fn counted_items(&self) -> usize {
+        let inputs = self.rare_state.iter().flat_map(|state| &state.inbox);
+        inputs.filter(|pending| pending.is_counted()).count() + usize::from(self.turn.is_open())
+    }
+
+    /// Returns whether the node is up and no input waits in its inbox.
+    pub(super) fn is_idle(&self) -> bool {
+        self.condition == Condition::Up && self.rare_state.as_ref().is_none_or(|state| state.inbox.is_empty())
     }
 
     pub(super) fn take_inbox(&mut self) -> VecDeque<PendingEvent<P>> {
@@ -190,6 +198,7 @@ impl<P: Protocol> Host<P> {
             | PendingEvent::DiskStatus { .. }
             | PendingEvent::Alarm { .. }
             | PendingEvent::ProcessingDone { .. }
+            | PendingEvent::EndOfTurn { .. }
             | PendingEvent::MembershipNotice(_)
             | PendingEvent::CrashNotice(_)
             | PendingEvent::Membership(_)

@@ -62,6 +62,8 @@ where
         let Some(pending) = slot.host.finish_processing(interruptions) else { return };
         self.accept(pending);
         self.start_next_input(node);
+        // The accepted input may have been void, and the last one of the turn.
+        self.schedule_end_of_turn(node);
     }
 
     /// Drops an input of a node that is down or cut off. The crash has already removed the node's
@@ -80,6 +82,7 @@ where
             | PendingEvent::Synced { .. }
             | PendingEvent::Alarm { .. }
             | PendingEvent::ProcessingDone { .. }
+            | PendingEvent::EndOfTurn { .. }
             | PendingEvent::MembershipNotice(_)
             | PendingEvent::CrashNotice(_)
             | PendingEvent::Membership(_)
@@ -131,6 +134,7 @@ where
             PendingEvent::CrashNotice(notice) => self.receive_crash_notice(&notice),
             // These are not inputs.
             PendingEvent::ProcessingDone { .. }
+            | PendingEvent::EndOfTurn { .. }
             | PendingEvent::Alarm { .. }
             | PendingEvent::Membership(_)
             | PendingEvent::Fault(_) => {}

@@ -12,6 +12,7 @@ mod full_disk;
 mod host;
 mod intake;
 mod membership_service;
+mod turns;
 
 use crate::network::{LinkDefaults, Network, TransmissionOutcome};
 use crate::queue::Queue;
@@ -31,6 +32,7 @@ use quorate_journal::settings::{Direction, Latency};
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;
+use turns::Turn;
 
 /// The settings of a world.
 #[derive(Clone, Debug)]
@@ -98,8 +100,10 @@ struct Environment<P: Protocol, O> {
     disk_events: usize,
     /// Number of scheduled commands and alarms.
     planned_items: usize,
-    /// How many of the messages, disk events and commands counted above wait in paused nodes or for
-    /// full disks. Only a fault can make them proceed.
+    /// Number of nodes that have taken inputs since the last end of a turn, and use that input.
+    open_turns: usize,
+    /// How many of the messages, disk events, commands and turns counted above wait in paused nodes
+    /// or for full disks. Only a fault can make them proceed.
     stalled_items: usize,
     /// Number of scheduled fault actions.
     pending_faults: usize,
@@ -154,6 +158,10 @@ enum PendingEvent<P: Protocol> {
         node: NodeId,
         interruptions: u32,
     },
+    /// The turn of a node ends, unless inputs still wait.
+    EndOfTurn {
+        node: NodeId,
+    },
     Fault(Box<FaultAction>),
     MembershipNotice(Box<MembershipNotice>),
     CrashNotice(CrashNotice),
@@ -161,7 +169,7 @@ enum PendingEvent<P: Protocol> {
 }
 
 /// The order of events at equal times: faults, then disks, then messages, then timers, then
-/// commands.
+/// commands, then ends of turns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EventPriority {
     Fault = 0,
@@ -169,6 +177,7 @@ enum EventPriority {
     Message = 2,
     Timer = 3,
     Command = 4,
+    EndOfTurn = 5,
 }
 
 impl<P: Protocol> PendingEvent<P> {
@@ -182,6 +191,7 @@ impl<P: Protocol> PendingEvent<P> {
             Self::Timer { .. } => EventPriority::Timer,
             Self::Command { .. } | Self::Alarm { .. } => EventPriority::Command,
             Self::Synced { .. } | Self::DiskStatus { .. } => EventPriority::Disk,
+            Self::EndOfTurn { .. } => EventPriority::EndOfTurn,
             Self::Start { .. } | Self::Fault(_) => EventPriority::Fault,
         }
     }
@@ -200,6 +210,7 @@ impl<P: Protocol> PendingEvent<P> {
             | Self::Synced { node, .. }
             | Self::DiskStatus { node }
             | Self::Alarm { node }
+            | Self::EndOfTurn { node }
             | Self::ProcessingDone { node, .. } => Some(*node),
             Self::MembershipNotice(notice) => Some(notice.node()),
             Self::CrashNotice(notice) => Some(notice.receiver),
@@ -298,8 +309,10 @@ where
 {
     /// Creates a world. `create_node` creates each node, now and again at every restart.
     pub fn new(setup: &Setup, create_node: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
-        let slots =
-            (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: create_node(id), host: Host::new() });
+        let slots = (0..setup.nodes).map(|index| {
+            let node = create_node(NodeId::from_index(index));
+            Slot { host: Host::new(Turn::of_new_node(&node)), node }
+        });
         let rng = |stream| SeededRng::new(setup.seed, stream);
         Self {
             slots: slots.collect(),
@@ -321,6 +334,7 @@ where
                 armed_timers: 0,
                 disk_events: 0,
                 planned_items: 0,
+                open_turns: 0,
                 stalled_items: 0,
                 pending_faults: 0,
             },
@@ -382,6 +396,7 @@ where
                 self.apply_action(*action);
             }
             PendingEvent::ProcessingDone { node, interruptions } => self.finish_input(node, interruptions),
+            PendingEvent::EndOfTurn { node } => self.end_turn(node),
             PendingEvent::Membership(event) => self.handle_membership_event(event),
             PendingEvent::Alarm { node } => {
                 self.environment.planned_items -= 1;
@@ -423,11 +438,12 @@ where
         self.environment.messages_in_flight
     }
 
-    /// Returns whether no message is in flight, no timer is set, no disk is busy, and no command or
-    /// alarm is scheduled.
+    /// Returns whether no message is in flight, no timer is set, no disk is busy, no command or
+    /// alarm is scheduled, and no turn is to end.
     pub fn is_quiet(&self) -> bool {
-        let Environment { messages_in_flight, armed_timers, disk_events, planned_items, .. } = self.environment;
-        messages_in_flight == 0 && armed_timers == 0 && disk_events == 0 && planned_items == 0
+        let Environment { messages_in_flight, armed_timers, disk_events, planned_items, open_turns, .. } =
+            self.environment;
+        messages_in_flight == 0 && armed_timers == 0 && disk_events == 0 && planned_items == 0 && open_turns == 0
     }
 
     /// Returns whether any command or alarm is scheduled.
@@ -435,13 +451,20 @@ where
         self.environment.planned_items > 0
     }
 
-    /// Returns whether no fault, message, disk event, command or alarm is pending, except those
-    /// that wait in a paused node or for a full disk. Then only timers, crash notices and the
-    /// membership service can cause further events.
+    /// Returns whether no fault, message, disk event, command, alarm or end of a turn is pending,
+    /// except those that wait in a paused node or for a full disk. Then only timers, crash notices
+    /// and the membership service can cause further events.
     pub fn has_only_timers_left(&self) -> bool {
-        let Environment { messages_in_flight, disk_events, planned_items, stalled_items, pending_faults, .. } =
-            self.environment;
-        pending_faults == 0 && messages_in_flight + disk_events + planned_items == stalled_items
+        let Environment {
+            messages_in_flight,
+            disk_events,
+            planned_items,
+            open_turns,
+            stalled_items,
+            pending_faults,
+            ..
+        } = self.environment;
+        pending_faults == 0 && messages_in_flight + disk_events + planned_items + open_turns == stalled_items
     }
 
     /// Returns whether a node is not down. A paused node counts as up.
@@ -485,5 +508,8 @@ where
         slot.node.step(now, input, &mut Effects::new(&mut stepper));
         stepper.begin_sync();
         self.environment.report_message_events();
+        if slot.host.turn != Turn::Unused {
+            self.extend_turn(node);
+        }
     }
 }

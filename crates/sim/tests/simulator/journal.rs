@@ -62,6 +62,7 @@ fn rare_inputs_and_effects_read_back() {
         ObservedInput::Trust(node(2)),
         ObservedInput::DiskFull,
         ObservedInput::DiskFree,
+        ObservedInput::EndOfTurn,
         ObservedInput::View(&view),
         lease,
     ] {
@@ -75,11 +76,11 @@ fn rare_inputs_and_effects_read_back() {
         writer.observe(&moment);
     }
     let (_, line_count) = writer.finish().unwrap();
-    assert_eq!(line_count, 8, "the header, six inputs and the end mark");
+    assert_eq!(line_count, 9, "the header, seven inputs and the end mark");
     let journal = String::from_utf8(bytes).unwrap();
     let view_json = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
     let end =
-        format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{view_json}}},{{\"lease\":-9}}]}}\n{{\"end\":8}}\n");
+        format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{view_json}}},{{\"lease\":-9}}]}}\n{{\"end\":9}}\n");
     assert!(journal.contains(&format!("\"input\":{{\"view\":{view_json}}}")) && journal.ends_with(&end), "{journal}");
     assert_eq!(rewrite(&journal), journal);
 }

@@ -24,3 +24,4 @@ mod processing;
 mod replay;
 mod runs;
 mod timers;
+mod turns;

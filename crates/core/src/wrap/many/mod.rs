@@ -17,7 +17,8 @@
 //!                                                     the instance, unless it has a timer set or
 //!                                                     ever saved something
 //! MA-4  a suspicion, view, lease or disk state      → pass it to every instance, and keep it for
-//!                                                     later ones
+//!                                                     later ones; pass the end of a turn to every
+//!                                                     instance
 //! MA-5  saves become durable                        → report to each instance how many of its own
 //!                                                     are durable
 //! MA-6  too many names, or too long a name          → refuse the command, drop the message
@@ -164,8 +165,13 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
                 self.lease = Some(until);
                 self.step_all(now, || Input::Lease(until), out);
             }
+            Input::EndOfTurn => self.step_all(now, || Input::EndOfTurn, out),
         }
         self.assert_invariants();
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.template.uses_end_of_turn()
     }
 }
 

@@ -129,10 +129,15 @@ impl<P: Protocol> Protocol for Reliable<P> {
             Input::DiskFree => self.step_inner(now, Input::DiskFree, out),
             Input::View(view) => self.step_inner(now, Input::View(view), out),
             Input::Lease(until) => self.step_inner(now, Input::Lease(until), out),
+            Input::EndOfTurn => self.step_inner(now, Input::EndOfTurn, out),
         }
         if cfg!(debug_assertions) {
             self.links.values().for_each(Link::assert_invariants);
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.inner.uses_end_of_turn()
     }
 }
 

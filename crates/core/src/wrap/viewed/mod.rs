@@ -191,10 +191,15 @@ impl<P: InViews> Protocol for Viewed<P> {
             Input::Message { from, message } => self.hold(HeldInput::Message { from, envelope: message }, out),
             Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(HeldInput::Timer { epoch, timer }, out),
             Input::Command(command) => self.enqueue(now, command, out),
+            Input::EndOfTurn => self.end_turn(now, out),
             // Nothing is saved, and within a view no node is suspected.
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::DiskFull | Input::DiskFree => {}
         }
         self.proceed(now, out);
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.inner.uses_end_of_turn()
     }
 }
 
@@ -369,6 +374,14 @@ impl<P: InViews> Viewed<P> {
     fn handle_queued_commands(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         while let Some(command) = self.queued_commands.pop_front() {
             self.step_inner(now, Input::Command(command), out);
+        }
+    }
+
+    /// The inner protocol takes no input while the node is frozen; its turn then continues once the
+    /// node acts again.
+    fn end_turn(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        if self.acts(now) {
+            self.step_inner(now, Input::EndOfTurn, out);
         }
     }
 

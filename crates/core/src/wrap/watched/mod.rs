@@ -153,7 +153,12 @@ impl<P: Protocol> Protocol for Watched<P> {
             Input::DiskFree => self.step_inner(now, Input::DiskFree, out),
             Input::View(view) => self.step_inner(now, Input::View(view), out),
             Input::Lease(until) => self.step_inner(now, Input::Lease(until), out),
+            Input::EndOfTurn => self.step_inner(now, Input::EndOfTurn, out),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.inner.uses_end_of_turn()
     }
 }
 

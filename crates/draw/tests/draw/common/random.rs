@@ -26,6 +26,7 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         (id(), command).prop_map(|(id, text)| Action::Command(id, text)),
         id().prop_map(Action::Timer),
         id().prop_map(Action::Saved),
+        id().prop_map(Action::EndOfTurn),
     ];
     // Each member, its incarnation and the view it joined in.
     let stays = collection::vec((id(), 0..2u64, 0..4u64), 0..4);

@@ -28,6 +28,8 @@ pub(crate) enum Action {
     Lease(u32, i64),
     /// A node learns that its first save is durable.
     Saved(u32),
+    /// A node has taken all inputs of its turn.
+    EndOfTurn(u32),
     /// The message in flight with this index arrives. If it is a frame, the link delivers its
     /// payload.
     Deliver(usize),
@@ -123,6 +125,7 @@ impl<O: Observer<String, String>> Script<O> {
                 self.observe_input(node(*id), ObservedInput::Lease(until));
             }
             Action::Saved(id) => self.observe_input(node(*id), ObservedInput::Saved(1)),
+            Action::EndOfTurn(id) => self.observe_input(node(*id), ObservedInput::EndOfTurn),
             Action::Deliver(index) | Action::ReceiveFrame(index) => {
                 let delivers_payload = matches!(action, Action::Deliver(_));
                 self.deliver(*index, delivers_payload);

@@ -93,7 +93,7 @@ impl Observer<String, String> for HappenedBeforeModel {
                         (false, self.message_pasts.get(id).cloned().unwrap_or_default())
                     }
                     ObservedInput::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
-                    ObservedInput::Timer(_) | ObservedInput::Saved(_) => (true, Past::new()),
+                    ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::EndOfTurn => (true, Past::new()),
                     _ => (false, Past::new()),
                 };
                 self.add_node_event(*node, is_in_window, is_quiet, received);

@@ -33,6 +33,7 @@ impl<D: Savable> Protocol for SavingProtocol<D> {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -4,6 +4,7 @@
 mod group;
 mod harness;
 mod rules;
+mod turns;
 mod with_suspicions;
 
 use crate::node;

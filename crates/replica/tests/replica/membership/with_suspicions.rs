@@ -38,8 +38,13 @@ impl<P: InViews<Command = mutex::Command>> Protocol for WithSuspicions<P> {
             Input::DiskFree => Input::DiskFree,
             Input::View(view) => Input::View(view),
             Input::Lease(until) => Input::Lease(until),
+            Input::EndOfTurn => Input::EndOfTurn,
         };
         self.0.step(now, input, &mut Effects::new(&mut PassThrough(out)));
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.0.uses_end_of_turn()
     }
 }
 

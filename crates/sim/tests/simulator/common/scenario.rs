@@ -16,6 +16,7 @@ pub(crate) struct Scenario {
     pub(crate) commands: Vec<(Time, NodeId, Actions)>,
     pub(crate) directions: Vec<Direction>,
     on_start: Actions,
+    collects: bool,
 }
 
 impl Scenario {
@@ -35,6 +36,7 @@ impl Scenario {
             commands: Vec::new(),
             directions: Vec::new(),
             on_start: Vec::new(),
+            collects: false,
         }
     }
 
@@ -90,6 +92,12 @@ impl Scenario {
         self
     }
 
+    /// Makes every node carry out the actions of its inputs only at the end of their turn.
+    pub(crate) fn collecting(mut self) -> Self {
+        self.collects = true;
+        self
+    }
+
     /// Gives a node a command with these actions at this time.
     pub(crate) fn command(mut self, instant: &str, number: u32, actions: impl Into<Actions>) -> Self {
         self.commands.push((super::at(instant), node(number), actions.into()));
@@ -98,8 +106,11 @@ impl Scenario {
 
     /// Returns a function that creates the nodes.
     pub(crate) fn node_factory(&self) -> impl Fn(NodeId) -> ScriptedNode + 'static {
-        let on_start = self.on_start.clone();
-        move |_| ScriptedNode::new(on_start.clone())
+        let (on_start, collects) = (self.on_start.clone(), self.collects);
+        move |_| {
+            let node = ScriptedNode::new(on_start.clone());
+            if collects { node.collecting() } else { node }
+        }
     }
 
     /// Creates and starts the world.

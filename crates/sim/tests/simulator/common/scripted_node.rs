@@ -84,6 +84,9 @@ impl Durable for SavedWrites {
 pub(crate) struct ScriptedNode {
     /// The actions at the start of every incarnation.
     on_start: Actions,
+    /// Whether the node carries out the actions of its inputs only at the end of their turn.
+    collects: bool,
+    collected_actions: Actions,
     /// The actions of each timer.
     timer_actions: BTreeMap<char, Actions>,
     /// Number of steps in this incarnation.
@@ -95,6 +98,15 @@ pub(crate) struct ScriptedNode {
 impl ScriptedNode {
     pub(crate) fn new(on_start: Actions) -> Self {
         Self { on_start, ..Self::default() }
+    }
+
+    /// Makes the node carry out the actions of its inputs only at the end of their turn.
+    pub(crate) fn collecting(self) -> Self {
+        Self { collects: true, ..self }
+    }
+
+    fn act(&mut self, actions: Actions, out: &mut Effects<'_, Self>) {
+        if self.collects { self.collected_actions.extend(actions) } else { self.carry_out(actions, out) }
     }
 
     fn carry_out(&mut self, actions: Actions, out: &mut Effects<'_, Self>) {
@@ -136,18 +148,27 @@ impl Protocol for ScriptedNode {
                 if durable.was_wiped {
                     out.note("P-3", format_args!("lost its disk"));
                 }
-                self.carry_out(self.on_start.clone(), out);
+                self.act(self.on_start.clone(), out);
             }
-            Input::Command(actions) => self.carry_out(actions, out),
-            Input::Message { message, .. } => self.carry_out(message.then, out),
+            Input::Command(actions) => self.act(actions, out),
+            Input::Message { message, .. } => self.act(message.then, out),
             Input::Timer(timer) => {
                 let actions = self.timer_actions.remove(&timer).unwrap_or_default();
-                self.carry_out(actions, out);
+                self.act(actions, out);
             }
             Input::DiskFull => out.note("P-2", format_args!("has no disk space")),
             Input::DiskFree => out.note("P-2", format_args!("has disk space again")),
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::View(_) | Input::Lease(_) => {}
+            Input::EndOfTurn => {
+                assert!(self.collects, "only a node that uses the end of a turn gets it");
+                let actions = std::mem::take(&mut self.collected_actions);
+                self.carry_out(actions, out);
+            }
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.collects
     }
 }
 

@@ -42,6 +42,7 @@ impl Observer<Actions, String> for Trace {
                     ObservedInput::DiskFree => "disk free".into(),
                     ObservedInput::View(view) => format!("view {}", view.epoch()),
                     ObservedInput::Lease(until) => format!("lease until {until}"),
+                    ObservedInput::EndOfTurn => "end of turn".into(),
                 };
                 let clock = if now == time { String::new() } else { format!(" (clock {now})") };
                 self.push_line(*time, format_args!("{node} < {input}{clock}"));

@@ -71,7 +71,12 @@ impl Protocol for TestProtocol {
             Input::DiskFree => out.emit_ahead("disk has room".into()),
             Input::View(view) => out.emit_ahead(format!("has view {} of {}", view.epoch(), view.members())),
             Input::Lease(until) => out.emit_ahead(format!("has a lease until {until}")),
+            Input::EndOfTurn => out.emit_ahead("ends its turn".into()),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        true
     }
 }
 

@@ -267,6 +267,20 @@ fn ma_4_every_instance_learns_of_a_full_disk() {
     "#]]);
 }
 
+#[test]
+fn ma_4_every_instance_gets_the_end_of_a_turn() {
+    let mut harness = harness();
+    assert!(harness.node.uses_end_of_turn(), "even without instances");
+    harness.command("a", Task::Work);
+    harness.deliver(2, "b", Task::Work);
+    harness.lines.clear();
+    harness.step(Input::EndOfTurn);
+    harness.expect_lines(expect![[r#"
+        a ends its turn
+        b ends its turn
+    "#]]);
+}
+
 /// If the disk was lost, the node cannot know which names had saved something. So every instance
 /// starts as wiped, even one that has saved something since; the test protocol shows this by the
 /// write 255. On a disk that was never lost, no instance starts as wiped.

@@ -87,7 +87,12 @@ impl Protocol for Reporter {
             Input::DiskFree => out.emit("DISK FREE".into()),
             Input::View(view) => out.emit(format!("VIEW {view}")),
             Input::Lease(until) => out.emit(format!("MAY ACT until {until}")),
+            Input::EndOfTurn => out.emit("END OF TURN".into()),
         }
+    }
+
+    fn uses_end_of_turn(&self) -> bool {
+        true
     }
 }
 

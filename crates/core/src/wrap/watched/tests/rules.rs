@@ -213,6 +213,8 @@ fn inputs_that_are_not_about_peers_pass_through() {
     assert_eq!(harness.step(Input::DiskFree), "DISK FREE");
     assert_eq!(harness.step(Input::View(View::founding(Group::of_size(2)))), "VIEW view 1 of 1,2");
     assert_eq!(harness.step(Input::Lease(Time::from_nanos(5))), "MAY ACT until 5ns");
+    assert!(harness.node.uses_end_of_turn());
+    assert_eq!(harness.step(Input::EndOfTurn), "END OF TURN");
 }
 
 #[test]

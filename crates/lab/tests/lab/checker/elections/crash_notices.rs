@@ -70,6 +70,7 @@ impl Protocol for Recorder {
             | Input::Saved(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -185,7 +185,12 @@ impl Protocol for HighestLeads {
                 self.crashed.remove(&other);
             }
             Input::Timer(never) => match never {},
-            Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
+            Input::Saved(_)
+            | Input::DiskFull
+            | Input::DiskFree
+            | Input::EndOfTurn
+            | Input::View(_)
+            | Input::Lease(_) => {}
         }
     }
 }
@@ -290,6 +295,7 @@ impl Protocol for LeasedLeadership {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -3,12 +3,13 @@
 //!
 //! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each.
 
-use crate::checker::engine::common::{check, counterexample_len, group_of, new_checker, plain_search};
+use crate::checker::engine::common::{check, counterexample_len, group_of, new_checker, plain_search, verdicts};
 use crate::checker::engine::reference::{Bounds, NodeFactory, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, Never, NodeId, Order, Protocol, Time,
 };
+use quorate_journal::moment::{Moment, ObservedInput, Observer};
 use serde::{Deserialize, Serialize};
 
 /// Asserts that the checker and the reference explorer agree. Returns the lengths of the
@@ -39,7 +40,10 @@ fn counterexample_lengths(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counter {
     emit_order: Fixed<Order>,
+    /// Whether the node counts and enters at the end of the turn of a request.
+    uses_end_of_turn: Fixed<bool>,
     count: u64,
+    is_requested: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,14 +76,12 @@ impl Protocol for Counter {
         match input {
             Input::Start { durable, .. } => self.count = durable.0,
             Input::Command(Command::Acquire | Command::Try | Command::Share) => {
-                self.count += 1;
-                out.save(self.count);
-                let event = Event::entered(Fence { epoch: Epoch::default(), counter: self.count });
-                match *self.emit_order {
-                    Order::AfterSaves => out.emit(event),
-                    Order::Ahead => out.emit_ahead(event),
+                self.is_requested = true;
+                if !*self.uses_end_of_turn {
+                    self.enter(out);
                 }
             }
+            Input::EndOfTurn => self.enter(out),
             // Emitted ahead of saves: a client that does not learn of its release would repeat it
             // forever.
             Input::Command(Command::Release) => out.emit_ahead(Event::Left),
@@ -95,10 +97,38 @@ impl Protocol for Counter {
             | Input::Lease(_) => {}
         }
     }
+
+    fn uses_end_of_turn(&self) -> bool {
+        *self.uses_end_of_turn
+    }
+}
+
+impl Counter {
+    fn enter(&mut self, out: &mut Effects<'_, Self>) {
+        if !std::mem::take(&mut self.is_requested) {
+            return;
+        }
+        self.count += 1;
+        out.save(self.count);
+        let event = Event::entered(Fence { epoch: Epoch::default(), counter: self.count });
+        match *self.emit_order {
+            Order::AfterSaves => out.emit(event),
+            Order::Ahead => out.emit_ahead(event),
+        }
+    }
+}
+
+fn counter_with_turns(emit_order: Order, uses_end_of_turn: bool) -> NodeFactory {
+    group_of(1, move |_, _: Group| Counter {
+        emit_order: Fixed::new(emit_order),
+        uses_end_of_turn: Fixed::new(uses_end_of_turn),
+        count: 0,
+        is_requested: false,
+    })
 }
 
 fn counter(emit_order: Order) -> NodeFactory {
-    group_of(1, move |_, _: Group| Counter { emit_order: Fixed::new(emit_order), count: 0 })
+    counter_with_turns(emit_order, false)
 }
 
 #[test]
@@ -110,6 +140,42 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
     // Without a crash, or without a restart after it, there is no violation.
     assert_eq!(counterexample_lengths(&counter(Order::Ahead), &Bounds::new(1, 2).fences()), (None, None));
     assert_eq!(counterexample_lengths(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
+}
+
+/// The end of a turn belongs to the transition of its input, so nothing else changes.
+#[test]
+fn each_input_is_a_turn() {
+    for (order, prompt_disks) in [(Order::Ahead, false), (Order::AfterSaves, false), (Order::AfterSaves, true)] {
+        let [by_input, by_turn] = [false, true].map(|uses_end_of_turn| counter_with_turns(order, uses_end_of_turn));
+        let mut bounds = Bounds::new(1, 2).fences().crashes(1).restarts(u8::from(!prompt_disks));
+        bounds.setup.has_prompt_disks = prompt_disks;
+        if !prompt_disks {
+            assert_eq!(counterexample_lengths(&by_turn, &bounds), counterexample_lengths(&by_input, &bounds));
+        }
+        let [by_input, by_turn] = [by_input, by_turn].map(|factory| check(&factory, &bounds, &plain_search()));
+        assert_eq!(verdicts(&by_turn), verdicts(&by_input));
+        assert_eq!(by_turn.main_pass.states, by_input.main_pass.states, "{order:?}, {prompt_disks}");
+    }
+}
+
+#[test]
+fn a_counterexample_has_the_ends_of_turns() {
+    let bounds = Bounds::new(1, 2).fences().crashes(1).restarts(1);
+    let factory = counter_with_turns(Order::Ahead, true);
+    let mut checker = new_checker(&factory, &bounds);
+    let findings = checker.run(&plain_search(), &mut |_, _| true);
+    let example = findings.verdicts.iter().find_map(|verdict| verdict.counterexample.as_ref()).unwrap();
+    let TurnEnds(count) = checker.replay(example, TurnEnds(0)).unwrap();
+    assert_eq!(count, 4, "of two starts and two requests; the crash is not an input");
+}
+
+/// Counts the ends of turns.
+struct TurnEnds(usize);
+
+impl Observer<Command, Event> for TurnEnds {
+    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+        self.0 += usize::from(matches!(moment, Moment::Input { input: ObservedInput::EndOfTurn, .. }));
+    }
 }
 
 // ------------------------------------------------------------------------------- a lock server
@@ -192,6 +258,7 @@ impl Protocol for Node {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

@@ -157,6 +157,7 @@ impl Protocol for PingPong {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }
@@ -315,6 +316,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
                 | Input::Trust(_)
                 | Input::DiskFull
                 | Input::DiskFree
+                | Input::EndOfTurn
                 | Input::View(_)
                 | Input::Lease(_) => {}
             }

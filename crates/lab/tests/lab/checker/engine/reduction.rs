@@ -78,6 +78,7 @@ impl Protocol for TokenSender {
             | Input::Trust(_)
             | Input::DiskFull
             | Input::DiskFree
+            | Input::EndOfTurn
             | Input::View(_)
             | Input::Lease(_) => {}
         }

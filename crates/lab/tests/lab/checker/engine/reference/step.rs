@@ -448,7 +448,15 @@ impl<'a> StepContext<'a> {
         self.step(Input::Start { durable, incarnation });
     }
 
+    /// Steps the node with an input, which is a turn of its own.
     pub(super) fn step(&mut self, input: Input<MutexNode>) {
+        self.step_within_turn(input);
+        if self.node_mut().protocol.as_ref().is_some_and(MutexNode::uses_end_of_turn) {
+            self.step_within_turn(Input::EndOfTurn);
+        }
+    }
+
+    fn step_within_turn(&mut self, input: Input<MutexNode>) {
         let now = clock_reading(self.state.now, self.state.drifts_ppm[self.node]);
         let mut protocol = self.node_mut().protocol.take().unwrap();
         let mut log = EffectLog(Vec::new());
