@@ -67,7 +67,7 @@ pub(super) struct Outgoing {
     limits: LinkLimits,
     /// The number of the last pushed message.
     last_pushed: u64,
-    /// The number of the last message sent to the peer's current incarnation.
+    /// The number of the last message sent to the peer's current end.
     last_sent: u64,
     /// Number of bytes in the frames, batches and chunk below.
     held_bytes: usize,
@@ -227,8 +227,8 @@ impl Outgoing {
         self.frames_on_connection = 0;
     }
 
-    /// Drops everything, because the peer restarted as another incarnation. Returns the number of
-    /// dropped messages.
+    /// Drops everything, because the peer has another end now. Returns the number of dropped
+    /// messages.
     pub(super) fn drop_all(&mut self) -> u64 {
         self.close_batch();
         let sent = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
