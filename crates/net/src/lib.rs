@@ -38,7 +38,7 @@ mod stream;
 pub mod tls;
 
 pub use group::GroupName;
-pub use link_handle::LinkStats;
+pub use link_handle::{LinkStats, Traffic};
 pub use quorate_core::packed::Postcard;
 pub use runtime::{CommandRejected, DiskReports, Ending, Handle, PeersAreFixed, Runtime, disk_reports};
 pub use settings::{Limits, OverflowPolicy, PeerSet, Settings};

@@ -28,6 +28,16 @@ pub(crate) struct CommonLinkState {
     pub(crate) drained: Notify,
     /// The epoch of the group's view, which frames carry.
     pub(crate) epoch: AtomicU64,
+    /// The traffic on all links, including those to removed peers.
+    traffic: Mutex<Traffic>,
+}
+
+impl CommonLinkState {
+    /// The traffic on all links, including those to removed peers.
+    pub(crate) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        // A poisoned lock still guards valid counters.
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct State {
@@ -56,6 +66,40 @@ pub struct LinkStats {
     pub dropped_at_restart: u64,
     /// Number of duplicate messages that were discarded.
     pub duplicates: u64,
+    pub traffic: Traffic,
+}
+
+/// Numbers of messages, and of the batches that carried them, since the node started. A batch is
+/// one frame. Frames without messages, such as acknowledgements and keepalives, do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages that are sent again on another connection count again.
+    pub messages_sent: u64,
+    pub batches_sent: u64,
+    /// Messages that the node consumed. Duplicates count, too.
+    pub messages_received: u64,
+    pub batches_received: u64,
+}
+
+impl Traffic {
+    fn count_sent_batch(&mut self, messages: u64) {
+        self.messages_sent += messages;
+        self.batches_sent += 1;
+    }
+
+    fn count_received_batch(&mut self, messages: u64) {
+        self.messages_received += messages;
+        self.batches_received += 1;
+    }
+}
+
+/// A batch of messages that the node consumed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConsumedBatch {
+    /// The end of the peer that sent the batch.
+    pub(crate) peer_end: LinkEnd,
+    pub(crate) messages: u64,
+    pub(crate) bytes: usize,
 }
 
 /// The next task of the writer of a connection.
@@ -136,12 +180,15 @@ impl LinkHandle {
         }
     }
 
-    /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
-    pub(crate) fn record_consumed(&self, peer_end: LinkEnd, duplicate_filter: &DuplicateFilter, bytes: usize) {
+    /// Records that the node consumed a batch, so that the link acknowledges it.
+    pub(crate) fn record_consumed(&self, batch: ConsumedBatch, duplicate_filter: &DuplicateFilter) {
+        let ConsumedBatch { peer_end, messages, bytes } = batch;
+        self.common.traffic().count_received_batch(messages);
         let mut state = self.state();
         let was_pending = state.link.has_unacknowledged();
         state.link.record_consumed(peer_end, duplicate_filter.last_number(), bytes);
         state.stats.duplicates = duplicate_filter.duplicates();
+        state.stats.traffic.count_received_batch(messages);
         let should_wake = !was_pending || state.link.must_acknowledge_now();
         drop(state);
         if should_wake {
@@ -261,7 +308,12 @@ impl LinkHandle {
     pub(crate) fn next_write(&self) -> WriteTask {
         let epoch = self.epoch();
         let mut state = self.state();
+        let sent_before = state.link.messages_sent();
         if let Some(frame) = state.link.take_frame(epoch) {
+            let messages = state.link.messages_sent() - sent_before;
+            state.stats.traffic.count_sent_batch(messages);
+            drop(state);
+            self.common.traffic().count_sent_batch(messages);
             return WriteTask::Frame(frame);
         }
         if state.is_closing {

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{ControlInput, InboundBatch};
 use crate::link::{DuplicateFilter, Receipt};
-use crate::link_handle::{CommonLinkState, LinkHandle};
+use crate::link_handle::{CommonLinkState, ConsumedBatch, LinkHandle};
 use crate::outbox::{MessageLoss, Outbox};
 use crate::peers::{PeerChanges, Peers};
 use crate::rate_limited_log::Severity;
@@ -285,6 +285,7 @@ where
             // A late batch of an incarnation that has ended, or of a link that the peer replaced.
             return;
         }
+        let mut messages = 0;
         for message in BatchReader::new(body) {
             let (number, bytes) = match message {
                 Ok(message) => message,
@@ -294,6 +295,7 @@ where
                     break;
                 }
             };
+            messages += 1;
             if duplicate_filter.receive(number) == Receipt::Duplicate {
                 continue;
             }
@@ -316,7 +318,8 @@ where
                 }
             }
         }
-        link.record_consumed(*peer_end, duplicate_filter, body.len());
+        let consumed = ConsumedBatch { peer_end: *peer_end, messages, bytes: body.len() };
+        link.record_consumed(consumed, duplicate_filter);
     }
 }
 

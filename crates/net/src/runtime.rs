@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::frame::{Generation, HandshakeTerms, ProcessNonce};
 use crate::inbox::{ControlInput, Inbox};
-use crate::link_handle::{CommonLinkState, LinkStats};
+use crate::link_handle::{CommonLinkState, LinkStats, Traffic};
 use crate::listener::Listener;
 use crate::node::{NodeTask, NodeTaskEnd};
 use crate::outbox::Outbox;
@@ -178,6 +178,11 @@ impl<C> Handle<C> {
     /// Statistics of the link to each peer, since the peer was added.
     pub fn links(&self) -> BTreeMap<NodeId, LinkStats> {
         self.peers.link_stats()
+    }
+
+    /// The traffic on all links since the node started, including links to removed peers.
+    pub fn traffic(&self) -> Traffic {
+        *self.common_links.traffic()
     }
 }
 

@@ -241,6 +241,11 @@ impl Link {
         self.peer_end.is_some() && (self.outgoing.has_retransmission() || self.outgoing.has_new())
     }
 
+    /// Number of messages in all frames that were taken, those sent again included.
+    pub fn messages_sent(&self) -> u64 {
+        self.outgoing.messages_sent()
+    }
+
     /// Number of bytes that are queued or not acknowledged.
     pub fn held_bytes(&self) -> usize {
         self.outgoing.held_bytes()

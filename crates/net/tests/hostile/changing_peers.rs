@@ -11,7 +11,7 @@ use crate::within;
 use quorate_core::{Incarnation, NodeId};
 use quorate_net::frame::{Body, Dial, Frame, Generation, LinkEnd, Refusal};
 use quorate_net::tls::Security;
-use quorate_net::{PeerSet, PeersAreFixed};
+use quorate_net::{PeerSet, PeersAreFixed, Traffic};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -378,6 +378,35 @@ async fn a_peer_that_is_added_again_gets_a_new_link() {
         }
     });
     assert_eq!(bye.await, "it removed this node from its peers");
+    group.stop().await;
+}
+
+#[tokio::test]
+async fn traffic_is_counted_for_each_link_and_in_total() {
+    let _log = Log::new();
+    let mut group = Group::connected(3).await;
+    let before = group.node(1).link(node(2)).traffic;
+    group.node(1).send(node(2), 1_000).await;
+    group.node(1).ask(node(2)).await;
+    let after = group.node(1).link(node(2)).traffic;
+    // The question and its answer count, too.
+    assert_eq!(after.messages_sent - before.messages_sent, 1_001);
+    assert_eq!(after.messages_received - before.messages_received, 1);
+    assert!((1..=1_001).contains(&(after.batches_sent - before.batches_sent)), "{before:?}, {after:?}");
+    let received = group.node(2).link(node(1)).traffic;
+    assert_eq!((received.messages_received, received.batches_received), (after.messages_sent, after.batches_sent));
+    let total = group.node(1).handle.traffic();
+    let sum = group.node(1).handle.links().values().fold(Traffic::default(), |sum, link| Traffic {
+        messages_sent: sum.messages_sent + link.traffic.messages_sent,
+        batches_sent: sum.batches_sent + link.traffic.batches_sent,
+        messages_received: sum.messages_received + link.traffic.messages_received,
+        batches_received: sum.batches_received + link.traffic.batches_received,
+    });
+    assert_eq!(total, sum);
+    // The total keeps the traffic on the link to a removed peer.
+    group.set_peers(1, [3]);
+    group.node(1).ask(node(3)).await;
+    assert!(group.node(1).handle.traffic().messages_sent > total.messages_sent);
     group.stop().await;
 }
 
