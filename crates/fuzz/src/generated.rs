@@ -8,7 +8,7 @@ use quorate_core::{deadlock, election, multicast, mutex};
 use quorate_erased::{AnyCodec, AnyMessage, AnyTimer, Erased};
 use quorate_lab::mutex::MutexNode;
 use quorate_lab::registry::{Entry, Environment, all};
-use quorate_net::frame::{Body, Dial, Hello, ProcessNonce, Refusal, Welcome, encode};
+use quorate_net::frame::{Body, Dial, Generation, Hello, LinkEnd, ProcessNonce, Refusal, Welcome, encode};
 use quorate_replica::batch::{Batch, Image};
 use quorate_replica::machine::{LogTime, StateMachine};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,8 +25,8 @@ pub fn generate_examples(target: &str) -> Option<Corpus> {
         // The byte 6 chooses the length limit during the handshake, and pieces of four bytes.
         "frames" => vec![frame_of_each_kind(), example("hello-in-small-pieces", &[&[6][..], &hello_frame()].concat())],
         // Each byte is an event of `targets::links`. Its lower three bits choose the event (0 and
-        // 1: push a message; 2: send a frame; 3: receive it; 4: acknowledge; 5: connect; 6: restart
-        // or forge; 7: send and receive), and the other bits are its size.
+        // 1: push a message; 2: send a frame; 3: receive it; 4: acknowledge; 5: connect; 6: replace
+        // the receiver or forge; 7: send and receive), and the other bits are its size.
         "links" => vec![example("sent-cut-sent-again", &[5, 8, 16, 0, 2, 3, 4, 8, 2, 5, 2, 3, 4, 0xFE, 0, 7, 4])],
         "messages" => all().iter().flat_map(message_examples).collect(),
         _ => return None,
@@ -60,19 +60,26 @@ fn hello() -> Hello {
         group_size: 3,
         dial: Dial(2),
         last_welcomed_dial: Dial(1),
-        known_incarnation: Some(Incarnation(4)),
+        known_end: Some(LinkEnd { incarnation: Incarnation(4), generation: Generation(2) }),
         process_nonce: ProcessNonce(0x0123_4567_89AB_CDEF),
+        generation: Generation(5),
     }
 }
 
 fn bodies() -> Vec<(&'static str, Body)> {
-    let welcome = Welcome { dial: Dial(2), receiver_incarnation: Incarnation(3), process_nonce: ProcessNonce(99) };
+    let welcome = Welcome {
+        dial: Dial(2),
+        receiver_end: LinkEnd { incarnation: Incarnation(3), generation: Generation(1) },
+        process_nonce: ProcessNonce(99),
+        generation: Generation(6),
+    };
     vec![
         ("hello", Body::Hello(hello())),
         ("welcome", Body::Welcome(welcome)),
         ("refuse-other-group", Body::Refuse(Refusal::OtherGroup { group: "orders-west".into() })),
         ("refuse-twin", Body::Refuse(Refusal::DuplicateIncarnation { known_incarnation: Incarnation(3) })),
         ("refuse-crossed", Body::Refuse(Refusal::Crossed)),
+        ("refuse-stranger", Body::Refuse(Refusal::NotAPeer)),
         ("batch", Body::Batch(Bytes::from(three_messages()))),
         ("ack", Body::Ack),
         ("ping", Body::Ping),

@@ -1,13 +1,13 @@
 //! Reads from and writes to an established connection: one future for each direction.
 
-use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, FrameError};
+use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, FrameError, LinkEnd};
 use crate::inbox::Inbox;
 use crate::link::LinkError;
 use crate::link_handle::{LinkHandle, WriteTask};
 use crate::settings::Limits;
 use crate::stream::Stream;
 use bytes::{Bytes, BytesMut};
-use quorate_core::{Incarnation, NodeId};
+use quorate_core::NodeId;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -40,14 +40,14 @@ pub(crate) enum CloseReason {
     Link(#[from] LinkError),
     #[error("the peer sent a second handshake on the same connection")]
     UnexpectedHandshake,
-    #[error("this node is stopping")]
-    Stopping,
+    #[error("this node is stopping, or has removed the peer")]
+    Closing,
 }
 
-/// Reads frames from one incarnation of a peer and queues its messages for the node.
+/// Reads frames from one end of a peer and queues its messages for the node.
 pub(crate) struct FrameReader {
     pub(crate) peer: NodeId,
-    pub(crate) incarnation: Incarnation,
+    pub(crate) peer_end: LinkEnd,
     pub(crate) link: Arc<LinkHandle>,
     pub(crate) inbox: Inbox,
 }
@@ -85,8 +85,12 @@ impl FrameReader {
             Body::Batch(body) => {
                 // Validate the whole batch first: the node consumes all of it or nothing.
                 BatchReader::new(&body).try_for_each(|message| message.map(|_| ()))?;
-                let is_queued = self.inbox.queue_batch(&self.link, self.peer, self.incarnation, body).await;
-                if is_queued { Ok(()) } else { Err(CloseReason::Stopping) }
+                // The node reads on from a removed peer only for its last acknowledgements.
+                if self.link.is_removed() {
+                    return Ok(());
+                }
+                let is_queued = self.inbox.queue_batch(&self.link, self.peer, self.peer_end, body).await;
+                if is_queued { Ok(()) } else { Err(CloseReason::Closing) }
             }
             Body::Ack | Body::Ping => Ok(()),
             Body::Bye(reason) => Err(CloseReason::Bye(reason)),
@@ -115,7 +119,7 @@ pub(crate) async fn write_frames(link: &LinkHandle, mut stream: WriteHalf<Stream
             WriteTask::Close(last_frame) => {
                 let _ = write_frame(&mut stream, &last_frame, limits).await;
                 let _ = stream.shutdown().await;
-                return CloseReason::Stopping;
+                return CloseReason::Closing;
             }
             WriteTask::AcknowledgeSoon => true,
             WriteTask::Idle => false,

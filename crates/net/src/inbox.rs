@@ -1,8 +1,10 @@
 //! Input queues of a node: control inputs and batches of messages from peers.
 
+use crate::frame::LinkEnd;
 use crate::link_handle::LinkHandle;
 use bytes::Bytes;
-use quorate_core::{Incarnation, NodeId, View};
+use quorate_core::{NodeId, View};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -10,18 +12,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 pub(crate) enum ControlInput {
     Stop,
     View(View),
+    /// The new set of peers, with their addresses.
+    Peers(BTreeMap<NodeId, String>),
     /// A failure detector suspects the peer, or trusts it again.
     Suspicion {
         peer: NodeId,
         is_suspected: bool,
+        /// The link whose connections reported it; `None` for a failure detector of the client.
+        link: Option<Arc<LinkHandle>>,
     },
 }
 
-/// A batch of messages from one incarnation of a peer.
+/// A batch of messages from one end of a peer.
 pub(crate) struct InboundBatch {
     pub(crate) link: Arc<LinkHandle>,
     pub(crate) from: NodeId,
-    pub(crate) incarnation: Incarnation,
+    pub(crate) peer_end: LinkEnd,
     pub(crate) body: Bytes,
     /// The bytes reserved in the inbox, released on drop.
     pub(crate) _reserved: OwnedSemaphorePermit,
@@ -51,7 +57,7 @@ impl Inbox {
         &self,
         link: &Arc<LinkHandle>,
         from: NodeId,
-        incarnation: Incarnation,
+        peer_end: LinkEnd,
         body: Bytes,
     ) -> bool {
         // A batch larger than the inbox waits until the inbox is empty.
@@ -66,7 +72,7 @@ impl Inbox {
             }
         };
         link.restart_idle_timer();
-        permit.send(InboundBatch { link: Arc::clone(link), from, incarnation, body, _reserved: reserved });
+        permit.send(InboundBatch { link: Arc::clone(link), from, peer_end, body, _reserved: reserved });
         true
     }
 

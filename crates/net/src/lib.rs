@@ -4,7 +4,8 @@
 //! nodes shares one connection, plain or encrypted, and one link that outlives the connection:
 //! while both processes are alive, the link delivers every message that it accepts exactly once and
 //! in order. To embed a node, give `Runtime` a listening socket, a protocol and a
-//! [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands and a future to run.
+//! [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands and a future to run. If the
+//! settings allow it, [`Handle::set_peers`] replaces the peers while the node runs.
 //!
 //! ```text
 //! handle ─ commands ─▶ node task ─ outbox ─▶ link ─▶ writer ─┐
@@ -29,6 +30,7 @@ mod listener;
 mod node;
 mod outbox;
 mod peer;
+mod peers;
 mod rate_limited_log;
 mod runtime;
 mod settings;
@@ -36,10 +38,10 @@ mod stream;
 pub mod tls;
 
 pub use group::GroupName;
-pub use link_handle::LinkStats;
+pub use link_handle::{LinkStats, Traffic};
 pub use quorate_core::packed::Postcard;
-pub use runtime::{CommandRejected, DiskReports, Ending, Handle, Runtime, disk_reports};
-pub use settings::{Limits, OverflowPolicy, Settings};
+pub use runtime::{CommandRejected, DiskReports, Ending, Handle, PeersAreFixed, Runtime, disk_reports};
+pub use settings::{Limits, OverflowPolicy, PeerSet, Settings};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,10 +1,10 @@
 //! A link shared by the node's task, which pushes messages, and the peer's task, which sends them.
 
-use crate::frame::{Body, Header};
+use crate::frame::{Body, Generation, Header, LinkEnd};
 use crate::link::{DuplicateFilter, Link, LinkError, LinkLimits, LinkStart, Origin};
 use bytes::Bytes;
-use quorate_core::{Epoch, Incarnation, NodeId};
-use std::sync::atomic::{AtomicU64, Ordering};
+use quorate_core::{Epoch, NodeId};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -16,10 +16,28 @@ pub(crate) struct LinkHandle {
     work_available: Notify,
     /// Notified when [`close`](Self::close) is called.
     closing_began: Notify,
-    /// Notified when a crowded link has room again. All links of a node share it.
-    drained: Arc<Notify>,
+    /// Whether the node has removed this peer.
+    is_removed: AtomicBool,
+    common: Arc<CommonLinkState>,
+}
+
+/// State that all links of a node share.
+#[derive(Default)]
+pub(crate) struct CommonLinkState {
+    /// Notified when a crowded link has room again.
+    pub(crate) drained: Notify,
     /// The epoch of the group's view, which frames carry.
-    epoch: Arc<AtomicU64>,
+    pub(crate) epoch: AtomicU64,
+    /// The traffic on all links, including those to removed peers.
+    traffic: Mutex<Traffic>,
+}
+
+impl CommonLinkState {
+    /// The traffic on all links, including those to removed peers.
+    pub(crate) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        // A poisoned lock still guards valid counters.
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct State {
@@ -43,10 +61,45 @@ pub struct LinkStats {
     pub held_bytes: usize,
     /// Number of messages dropped because the link was full.
     pub dropped_at_overflow: u64,
-    /// Number of messages dropped because the peer restarted as another incarnation.
+    /// Number of messages dropped because the peer restarted as another incarnation, or removed
+    /// this node from its peers and added it again.
     pub dropped_at_restart: u64,
     /// Number of duplicate messages that were discarded.
     pub duplicates: u64,
+    pub traffic: Traffic,
+}
+
+/// Numbers of messages, and of the batches that carried them, since the node started. A batch is
+/// one frame. Frames without messages, such as acknowledgements and keepalives, do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages that are sent again on another connection count again.
+    pub messages_sent: u64,
+    pub batches_sent: u64,
+    /// Messages that the node consumed. Duplicates count, too.
+    pub messages_received: u64,
+    pub batches_received: u64,
+}
+
+impl Traffic {
+    fn count_sent_batch(&mut self, messages: u64) {
+        self.messages_sent += messages;
+        self.batches_sent += 1;
+    }
+
+    fn count_received_batch(&mut self, messages: u64) {
+        self.messages_received += messages;
+        self.batches_received += 1;
+    }
+}
+
+/// A batch of messages that the node consumed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConsumedBatch {
+    /// The end of the peer that sent the batch.
+    pub(crate) peer_end: LinkEnd,
+    pub(crate) messages: u64,
+    pub(crate) bytes: usize,
 }
 
 /// The next task of the writer of a connection.
@@ -62,13 +115,7 @@ pub(crate) enum WriteTask {
 }
 
 impl LinkHandle {
-    pub(crate) fn new(
-        origin: Origin,
-        peer: NodeId,
-        limits: LinkLimits,
-        drained: Arc<Notify>,
-        epoch: Arc<AtomicU64>,
-    ) -> Self {
+    pub(crate) fn new(origin: Origin, peer: NodeId, limits: LinkLimits, common: Arc<CommonLinkState>) -> Self {
         let state = State {
             link: Link::new(origin, peer, limits),
             stats: LinkStats::default(),
@@ -77,7 +124,13 @@ impl LinkHandle {
             are_clients_waiting: false,
             has_reported_loss: false,
         };
-        Self { state: Mutex::new(state), work_available: Notify::new(), closing_began: Notify::new(), drained, epoch }
+        Self {
+            state: Mutex::new(state),
+            work_available: Notify::new(),
+            closing_began: Notify::new(),
+            is_removed: AtomicBool::new(false),
+            common,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -87,7 +140,7 @@ impl LinkHandle {
     }
 
     fn epoch(&self) -> Epoch {
-        Epoch(self.epoch.load(Ordering::Relaxed))
+        Epoch(self.common.epoch.load(Ordering::Relaxed))
     }
 
     // Called by the node.
@@ -127,12 +180,15 @@ impl LinkHandle {
         }
     }
 
-    /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
-    pub(crate) fn record_consumed(&self, incarnation: Incarnation, duplicate_filter: &DuplicateFilter, bytes: usize) {
+    /// Records that the node consumed a batch, so that the link acknowledges it.
+    pub(crate) fn record_consumed(&self, batch: ConsumedBatch, duplicate_filter: &DuplicateFilter) {
+        let ConsumedBatch { peer_end, messages, bytes } = batch;
+        self.common.traffic().count_received_batch(messages);
         let mut state = self.state();
         let was_pending = state.link.has_unacknowledged();
-        state.link.record_consumed(incarnation, duplicate_filter.last_number(), bytes);
+        state.link.record_consumed(peer_end, duplicate_filter.last_number(), bytes);
         state.stats.duplicates = duplicate_filter.duplicates();
+        state.stats.traffic.count_received_batch(messages);
         let should_wake = !was_pending || state.link.must_acknowledge_now();
         drop(state);
         if should_wake {
@@ -140,8 +196,17 @@ impl LinkHandle {
         }
     }
 
-    /// Starts closing, because the node ends: the connection writes what is queued, waits until the
-    /// peer has acknowledged it, and then closes.
+    /// Marks the peer as removed: from now on the node ignores what it sends.
+    pub(crate) fn mark_removed(&self) {
+        self.is_removed.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
+    }
+
+    /// Starts closing, because the node ends or has removed the peer: the connection writes what is
+    /// queued, waits until the peer has acknowledged it, and then closes.
     pub(crate) fn close(&self) {
         self.state().is_closing = true;
         self.work_available.notify_one();
@@ -172,25 +237,26 @@ impl LinkHandle {
         self.state().link.header(self.epoch())
     }
 
-    /// The header of a Hello to this incarnation of the peer. It acknowledges nothing if the link
-    /// was last connected to another incarnation.
-    pub(crate) fn hello_header(&self, incarnation: Option<Incarnation>) -> Header {
+    /// The header of a Hello to this end of the peer. It acknowledges nothing if the link was last
+    /// connected to another end.
+    pub(crate) fn hello_header(&self, peer_end: Option<LinkEnd>) -> Header {
         let state = self.state();
         let header = state.link.header(self.epoch());
-        if state.link.peer_incarnation() == incarnation { header } else { Header { acknowledged: 0, ..header } }
+        if state.link.peer_end() == peer_end { header } else { Header { acknowledged: 0, ..header } }
     }
 
     /// Starts using a new connection; see [`Link::begin_connection`].
     pub(crate) fn begin_connection(
         &self,
         header: &Header,
-        acknowledged_incarnation: Option<Incarnation>,
+        generation: Generation,
+        acknowledged_end: Option<LinkEnd>,
     ) -> Result<LinkStart, LinkError> {
         let mut state = self.state();
-        let start = state.link.begin_connection(header, acknowledged_incarnation)?;
+        let start = state.link.begin_connection(header, generation, acknowledged_end)?;
         state.stats.is_connected = true;
         state.stats.connections += 1;
-        if let LinkStart::Restarted { dropped } = start {
+        if let LinkStart::Restarted { dropped } | LinkStart::Readded { dropped } = start {
             state.stats.dropped_at_restart += dropped;
         }
         self.wake_clients_if_drained(&mut state);
@@ -218,7 +284,7 @@ impl LinkHandle {
         if !state.link.is_crowded() {
             state.has_reported_loss = false;
             if std::mem::take(&mut state.are_clients_waiting) {
-                self.drained.notify_one();
+                self.common.drained.notify_one();
             }
         }
     }
@@ -242,16 +308,22 @@ impl LinkHandle {
     pub(crate) fn next_write(&self) -> WriteTask {
         let epoch = self.epoch();
         let mut state = self.state();
+        let sent_before = state.link.messages_sent();
         if let Some(frame) = state.link.take_frame(epoch) {
+            let messages = state.link.messages_sent() - sent_before;
+            state.stats.traffic.count_sent_batch(messages);
+            drop(state);
+            self.common.traffic().count_sent_batch(messages);
             return WriteTask::Frame(frame);
         }
         if state.is_closing {
-            // Keep the connection until the peer has acknowledged everything; the runtime limits
-            // the wait.
+            // Keep the connection until the peer has acknowledged everything; the peer's task
+            // limits the wait.
             if state.link.held_bytes() > 0 {
                 return WriteTask::Idle;
             }
-            return WriteTask::Close(state.link.frame(epoch, &Body::Bye("the node was stopped".into())));
+            let reason = if self.is_removed() { "it removed this node from its peers" } else { "the node was stopped" };
+            return WriteTask::Close(state.link.frame(epoch, &Body::Bye(reason.into())));
         }
         if state.link.must_acknowledge_now() {
             return WriteTask::Frame(state.link.frame(epoch, &Body::Ack));

@@ -2,19 +2,16 @@
 
 use crate::context::Context;
 use crate::frame::Refusal;
-use crate::handshake::{HandshakeError, PendingConnection, describe_rejection, receive_hello, send_refusal};
+use crate::handshake::{HandshakeError, describe_rejection, receive_hello, send_refusal};
+use crate::peers::PeerRegistry;
 use crate::rate_limited_log::WINDOW;
-use quorate_core::NodeId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-
-/// Queues of connections on which a valid Hello arrived, by the peer that sent it.
-pub(crate) type PeerQueues = BTreeMap<NodeId, mpsc::Sender<PendingConnection>>;
 
 /// Delay before the next accept after an accept failed, for example because the process has no file
 /// descriptors left.
@@ -24,7 +21,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
     pub(crate) socket: TcpListener,
-    pub(crate) peer_queues: PeerQueues,
+    pub(crate) peers: Arc<PeerRegistry>,
 }
 
 impl Listener {
@@ -32,8 +29,7 @@ impl Listener {
     /// bounded: a further connection ends the oldest handshake, because an honest peer finishes its
     /// handshake quickly.
     pub(crate) async fn run(self) {
-        let Self { context, socket, peer_queues } = self;
-        let peer_queues = Arc::new(peer_queues);
+        let Self { context, socket, peers } = self;
         let mut handshakes = JoinSet::new();
         let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
         let mut report_suppressed = interval(WINDOW);
@@ -67,14 +63,18 @@ impl Listener {
                      {from}."
                 ));
             }
-            let (context, peer_queues) = (Arc::clone(&context), Arc::clone(&peer_queues));
+            let (context, peers) = (Arc::clone(&context), Arc::clone(&peers));
             oldest_first.push_back(handshakes.spawn(async move {
-                match receive_hello_and_queue(&context, &peer_queues, stream).await {
+                match receive_hello_and_queue(&context, &peers, stream).await {
                     Ok(()) => {}
                     // A port scan, or a peer whose dial crossed ours.
                     Err(HandshakeError::ClosedSilently) => context.log.info(format_args!(
                         "A connection from {from} was closed by the other side before it sent anything."
                     )),
+                    // A node that joins the group dials before all members have added it.
+                    Err(error @ HandshakeError::Refused(Refusal::NotAPeer)) => {
+                        context.log.info(describe_rejection(from, &error));
+                    }
                     Err(error) => context.log.warn(describe_rejection(from, &error)),
                 }
             }));
@@ -85,13 +85,15 @@ impl Listener {
 /// Receives the Hello of a connection and queues the connection for that peer's task.
 async fn receive_hello_and_queue(
     context: &Context,
-    peer_queues: &PeerQueues,
+    peers: &PeerRegistry,
     stream: TcpStream,
 ) -> Result<(), HandshakeError> {
     let pending = timeout(context.limits.handshake_timeout, receive_hello(context, stream)).await;
     let pending = pending.map_err(|_| HandshakeError::TimedOut)??;
-    // `receive_hello` has checked that the sender belongs to the group.
-    let Some(queue) = peer_queues.get(&pending.header.sender) else { return Err(HandshakeError::UnexpectedFrame) };
+    let Some(queue) = peers.incoming_queue(pending.header.sender) else {
+        send_refusal(pending.stream, context, Refusal::NotAPeer).await;
+        return Err(HandshakeError::Refused(Refusal::NotAPeer));
+    };
     match queue.try_send(pending) {
         Ok(()) => Ok(()),
         Err(mpsc::error::TrySendError::Full(pending)) => {

@@ -5,7 +5,9 @@ use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{ControlInput, InboundBatch};
 use crate::link::{DuplicateFilter, Receipt};
+use crate::link_handle::{CommonLinkState, ConsumedBatch, LinkHandle};
 use crate::outbox::{MessageLoss, Outbox};
+use crate::peers::{PeerChanges, Peers};
 use crate::rate_limited_log::Severity;
 use crate::settings::OverflowPolicy;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
@@ -13,12 +15,12 @@ use quorate_drive::{Engine, Failure, MessageOrigin, Recorder, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Maximum number of queued inputs that one turn handles, where a batch of messages counts as one.
@@ -40,13 +42,17 @@ pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) batches: mpsc::Receiver<InboundBatch>,
     pub(crate) commands: mpsc::Receiver<P::Command>,
     pub(crate) reports: mpsc::UnboundedReceiver<Report>,
-    /// Notified when a crowded link has room again.
-    pub(crate) drained: Arc<Notify>,
+    pub(crate) common_links: Arc<CommonLinkState>,
     /// Receives the events of each turn.
     pub(crate) on_events: H,
     /// Messages from the node to itself.
     pub(crate) loopback: VecDeque<(u64, P::Message)>,
+    pub(crate) peers: Peers,
     pub(crate) duplicate_filters: BTreeMap<NodeId, DuplicateFilter>,
+    /// Nodes that connections have reported as crashed and not as reachable since. This outlives
+    /// the removal of a peer, which the protocol may still suspect when it is added again. Then its
+    /// first connection makes the protocol trust it.
+    pub(crate) suspected: BTreeSet<NodeId>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
@@ -182,7 +188,7 @@ where
             Some(batch) = self.batches.recv() => Some(NextInput::Batch(batch)),
             () = alarm.wait() => Some(NextInput::Timer),
             Some(command) = self.commands.recv(), if !is_crowded => Some(NextInput::Command(command)),
-            () = self.drained.notified(), if is_crowded => Some(NextInput::Drained),
+            () = self.common_links.drained.notified(), if is_crowded => Some(NextInput::Drained),
         }
     }
 
@@ -211,8 +217,9 @@ where
         match next {
             NextInput::Control(ControlInput::Stop) => return false,
             NextInput::Control(ControlInput::View(view)) => self.engine.handle_view(view, &mut self.outbox),
-            NextInput::Control(ControlInput::Suspicion { peer, is_suspected }) => {
-                self.engine.handle_suspicion(peer, is_suspected, &mut self.outbox);
+            NextInput::Control(ControlInput::Peers(addresses)) => self.replace_peers(addresses),
+            NextInput::Control(ControlInput::Suspicion { peer, is_suspected, link }) => {
+                self.handle_suspicion(peer, is_suspected, link.as_deref());
             }
             NextInput::Batch(batch) => return self.handle_control_then_batch(&batch),
             NextInput::Command(command) => self.engine.handle_command(command, &mut self.outbox),
@@ -224,6 +231,33 @@ where
             NextInput::Timer | NextInput::Drained => {}
         }
         true
+    }
+
+    /// Replaces the set of peers. See `peers.rs` for what remains of a removed peer.
+    pub(crate) fn replace_peers(&mut self, addresses: BTreeMap<NodeId, String>) {
+        let PeerChanges { added, removed } = self.peers.replace(addresses, &self.suspected);
+        for node in removed {
+            self.outbox.remove_peer(node);
+            self.duplicate_filters.remove(&node);
+        }
+        for (node, link) in added {
+            self.outbox.add_peer(node, link);
+        }
+    }
+
+    /// Passes a suspicion to the node, unless a connection to a removed peer reported it.
+    fn handle_suspicion(&mut self, peer: NodeId, is_suspected: bool, link: Option<&LinkHandle>) {
+        if let Some(link) = link {
+            if link.is_removed() {
+                return;
+            }
+            if is_suspected {
+                self.suspected.insert(peer);
+            } else {
+                self.suspected.remove(&peer);
+            }
+        }
+        self.engine.handle_suspicion(peer, is_suspected, &mut self.outbox);
     }
 
     /// Handles the queued control inputs, then the batch. A suspicion of a peer is queued before
@@ -242,12 +276,16 @@ where
 
     /// Steps the protocol with the messages of a batch that are not duplicates.
     fn handle_batch(&mut self, batch: &InboundBatch) {
-        let InboundBatch { link, from, incarnation, body, .. } = batch;
-        let duplicate_filter = self.duplicate_filters.entry(*from).or_default();
-        if !duplicate_filter.begin_batch(*incarnation) {
-            // A late batch of an incarnation that has ended.
+        let InboundBatch { link, from, peer_end, body, .. } = batch;
+        if link.is_removed() {
             return;
         }
+        let duplicate_filter = self.duplicate_filters.entry(*from).or_default();
+        if !duplicate_filter.begin_batch(*peer_end) {
+            // A late batch of an incarnation that has ended, or of a link that the peer replaced.
+            return;
+        }
+        let mut messages = 0;
         for message in BatchReader::new(body) {
             let (number, bytes) = match message {
                 Ok(message) => message,
@@ -257,12 +295,13 @@ where
                     break;
                 }
             };
+            messages += 1;
             if duplicate_filter.receive(number) == Receipt::Duplicate {
                 continue;
             }
             match self.outbox.codec.decode(bytes) {
                 Ok(message) => {
-                    let sender = MessageOrigin { node: *from, incarnation: *incarnation, number };
+                    let sender = MessageOrigin { node: *from, incarnation: peer_end.incarnation, number };
                     self.engine.handle_message(sender, message, &mut self.outbox);
                 }
                 Err(malformed) => {
@@ -279,7 +318,8 @@ where
                 }
             }
         }
-        link.record_consumed(*incarnation, duplicate_filter, body.len());
+        let consumed = ConsumedBatch { peer_end: *peer_end, messages, bytes: body.len() };
+        link.record_consumed(consumed, duplicate_filter);
     }
 }
 

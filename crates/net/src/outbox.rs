@@ -3,6 +3,7 @@
 //! A turn is one round of the node's task: it handles a few inputs, and then records, saves and
 //! sends their effects.
 
+use crate::context::Context;
 use crate::link_handle::LinkHandle;
 use crate::settings::OverflowPolicy;
 use quorate_core::{Codec, Group, NodeId, Protocol};
@@ -15,9 +16,10 @@ pub(crate) struct Outbox<P: Protocol, C> {
     pub(crate) me: NodeId,
     pub(crate) codec: C,
     pub(crate) overflow: OverflowPolicy,
-    /// Maximum length of an encoded message.
-    pub(crate) max_message_bytes: usize,
-    pub(crate) staged: BTreeMap<NodeId, StagedMessages>,
+    context: Arc<Context>,
+    staged: BTreeMap<NodeId, StagedMessages>,
+    /// Messages of this turn for peers that were removed in it.
+    last_messages: Vec<StagedMessages>,
     pub(crate) events: Vec<P::Event>,
     /// The message that was encoded last.
     scratch: Vec<u8>,
@@ -28,7 +30,7 @@ pub(crate) struct Outbox<P: Protocol, C> {
 }
 
 /// Messages for one peer that wait for the end of the turn.
-pub(crate) struct StagedMessages {
+struct StagedMessages {
     link: Arc<LinkHandle>,
     bytes: Vec<u8>,
     /// The number and the end offset in `bytes` of each message.
@@ -40,25 +42,29 @@ pub(crate) struct StagedMessages {
 pub(crate) struct MessageLoss(pub(crate) String);
 
 impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
-    pub(crate) fn new(
-        me: NodeId,
-        codec: C,
-        overflow: OverflowPolicy,
-        max_message_bytes: usize,
-        links: LinkHandles,
-    ) -> Self {
-        let staged = |(node, link)| (node, StagedMessages { link, bytes: Vec::new(), message_ends: Vec::new() });
+    pub(crate) fn new(context: Arc<Context>, codec: C, overflow: OverflowPolicy) -> Self {
         Self {
-            me,
+            me: context.terms.me,
             codec,
             overflow,
-            max_message_bytes,
-            staged: links.into_iter().map(staged).collect(),
+            context,
+            staged: BTreeMap::new(),
+            last_messages: Vec::new(),
             events: Vec::new(),
             scratch: Vec::new(),
             loopback: Vec::new(),
             loss: None,
         }
+    }
+
+    pub(crate) fn add_peer(&mut self, node: NodeId, link: Arc<LinkHandle>) {
+        self.staged.insert(node, StagedMessages { link, bytes: Vec::new(), message_ends: Vec::new() });
+    }
+
+    /// Removes a peer. Its link begins to close after the next flush has pushed the messages that
+    /// are staged for it.
+    pub(crate) fn remove_peer(&mut self, node: NodeId) {
+        self.last_messages.extend(self.staged.remove(&node));
     }
 
     /// Pushes all staged messages to their links, after the caller has recorded the turn. Fails if
@@ -75,6 +81,11 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
                 OverflowPolicy::Drop => staged.link.report_loss(refused_count, &sentence),
             }
         }
+        for mut staged in self.last_messages.drain(..) {
+            // A removed peer does not need the messages that its link does not accept.
+            let _ = staged.flush();
+            staged.link.close();
+        }
         self.loss.take().map_or(Ok(()), Err)
     }
 
@@ -85,11 +96,12 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
 
     /// Encodes a message into `scratch`. Returns `false`, and reports why, if it cannot be sent.
     fn encode(&mut self, message: &P::Message) -> bool {
+        let max_message_bytes = self.context.limits.max_message_bytes;
         self.scratch.clear();
         let reason = match self.codec.encode(message, &mut self.scratch) {
-            Ok(()) if self.scratch.len() <= self.max_message_bytes => return true,
+            Ok(()) if self.scratch.len() <= max_message_bytes => return true,
             Ok(()) => {
-                format!("it has {} bytes, and the maximum is {}", self.scratch.len(), self.max_message_bytes)
+                format!("it has {} bytes, and the maximum is {max_message_bytes}", self.scratch.len())
             }
             Err(malformed) => malformed.to_string(),
         };
@@ -103,14 +115,15 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
 
     /// Appends the message in `scratch` to those staged for a node.
     fn stage(&mut self, to: NodeId, number: u64) {
-        // A destination outside the group is treated like a node that never answers.
-        let Some(staged) = self.staged.get_mut(&to) else { return };
+        // A destination that is not a peer is treated like a node that never answers.
+        let Some(staged) = self.staged.get_mut(&to) else {
+            self.context.log.info(format_args!("Dropped a message to node {to}, which is not a peer of this node."));
+            return;
+        };
         staged.bytes.extend_from_slice(&self.scratch);
         staged.message_ends.push((number, staged.bytes.len()));
     }
 }
-
-pub(crate) type LinkHandles = BTreeMap<NodeId, Arc<LinkHandle>>;
 
 impl<P: Protocol, C: Codec<P>> Outlet<P> for Outbox<P, C> {
     fn send(&mut self, to: NodeId, number: u64, message: P::Message) {

@@ -2,11 +2,11 @@
 //! connection. If both nodes dial at the same time, the election decides which connection remains.
 
 use crate::connection_election::{
-    Connection, ConnectionElection, HelloReply, IncomingHello, ProcessIdentity, WelcomeOutcome,
+    Connection, ConnectionElection, EndIdentity, HelloReply, IncomingHello, WelcomeOutcome,
 };
 use crate::connection_io::{self, CloseReason, FrameReader};
 use crate::context::Context;
-use crate::frame::{Dial, Header, Hello, Refusal, Welcome};
+use crate::frame::{Dial, Generation, Header, Hello, LinkEnd, Refusal, Welcome};
 use crate::handshake::{
     self, DialledConnection, HandshakeError, PendingConnection, connect, send_hello, with_full_stop,
 };
@@ -15,19 +15,26 @@ use crate::link::LinkStart;
 use crate::link_handle::LinkHandle;
 use crate::stream::Stream;
 use bytes::BytesMut;
-use quorate_core::{Incarnation, NodeId};
+use quorate_core::NodeId;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
+
+/// Maximum time for which a stopping node waits until its peers have acknowledged its last
+/// messages, and for which a node waits for the last acknowledgements of a removed peer.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The connection task of one peer.
 pub(crate) struct Peer {
     pub(crate) context: Arc<Context>,
     pub(crate) node: NodeId,
-    pub(crate) address: String,
+    /// The address of the peer's listener, which may change.
+    pub(crate) address: watch::Receiver<String>,
     pub(crate) link: Arc<LinkHandle>,
+    /// This node's end of the link.
+    pub(crate) end: LinkEnd,
     pub(crate) election: ConnectionElection,
     /// Connections that this peer opened, from the listener.
     pub(crate) incoming: mpsc::Receiver<PendingConnection>,
@@ -37,6 +44,8 @@ pub(crate) struct Peer {
     /// The queue for reports that this peer's process crashed or restarted, if the node wants them.
     pub(crate) suspicions: Option<mpsc::UnboundedSender<ControlInput>>,
     pub(crate) reachability: PeerReachability,
+    /// Whether a connection was established since the peer has its present address.
+    pub(crate) has_connected_at_address: bool,
 }
 
 /// The state of the peer's process, as far as this node's connections show it.
@@ -53,8 +62,7 @@ pub(crate) enum PeerReachability {
 struct EstablishedConnection {
     /// The id of this connection in the election.
     connection: Connection,
-    /// The peer's incarnation.
-    incarnation: Incarnation,
+    peer_end: LinkEnd,
     stream: Stream,
     /// Bytes that arrived after the handshake.
     received: BytesMut,
@@ -66,15 +74,29 @@ struct AcceptedConnection {
     pending: PendingConnection,
 }
 
-/// The outcome of a wait that an incoming connection can interrupt.
+/// The outcome of a wait that an incoming connection or a new address can interrupt.
 enum WaitOutcome<T> {
     Interrupted(Box<AcceptedConnection>),
+    AddressChanged,
     Done(T),
 }
 
 impl Peer {
-    /// Connects to the peer and reconnects until the node ends.
+    /// Connects to the peer and reconnects until the node ends or removes the peer. Then waits for
+    /// the last acknowledgements.
     pub(crate) async fn run(mut self) {
+        let link = Arc::clone(&self.link);
+        let close_deadline = async {
+            link.wait_for_close().await;
+            sleep(DRAIN_TIMEOUT).await;
+        };
+        tokio::select! {
+            () = self.keep_connected() => {}
+            () = close_deadline => {}
+        }
+    }
+
+    async fn keep_connected(&mut self) {
         let mut backoff = Duration::ZERO;
         let mut replacement: Option<Box<AcceptedConnection>> = None;
         while !self.link.is_closing() {
@@ -88,20 +110,28 @@ impl Peer {
                     };
                     match dialled {
                         WaitOutcome::Interrupted(accepted) => self.send_welcome(*accepted).await,
+                        WaitOutcome::AddressChanged => {
+                            backoff = Duration::ZERO;
+                            continue;
+                        }
                         WaitOutcome::Done(established) => established,
                     }
                 }
             };
-            match established {
-                Some(established) => {
-                    let started_at = Instant::now();
-                    replacement = self.run_connection(established).await;
-                    // A short-lived connection counts as a failed dial; otherwise two nodes could
-                    // redial in a busy loop.
-                    let was_long_lived = started_at.elapsed() >= self.context.limits.max_backoff;
-                    backoff = if was_long_lived { Duration::ZERO } else { self.next_backoff(backoff) };
-                }
-                None => backoff = self.next_backoff(backoff),
+            let Some(established) = established else {
+                backoff = self.next_backoff(backoff);
+                continue;
+            };
+            let started_at = Instant::now();
+            let end = self.run_connection(established).await;
+            // A short-lived connection counts as a failed dial; otherwise two nodes could redial in
+            // a busy loop.
+            let was_long_lived = started_at.elapsed() >= self.context.limits.max_backoff;
+            backoff = if was_long_lived { Duration::ZERO } else { self.next_backoff(backoff) };
+            match end {
+                WaitOutcome::Interrupted(accepted) => replacement = Some(accepted),
+                WaitOutcome::AddressChanged => backoff = Duration::ZERO,
+                WaitOutcome::Done(()) => {}
             }
         }
     }
@@ -116,13 +146,15 @@ impl Peer {
         next + next.mul_f64(spread as f64 / 64.0)
     }
 
-    /// Dials after the backoff. An incoming connection interrupts it.
+    /// Dials after the backoff. An incoming connection or a new address interrupts it.
     async fn dial_after(&mut self, backoff: Duration) -> WaitOutcome<Option<EstablishedConnection>> {
-        if let WaitOutcome::Interrupted(accepted) = self.wait_unless_interrupted(sleep(backoff)).await {
-            return WaitOutcome::Interrupted(accepted);
+        match self.wait_unless_interrupted(sleep(backoff)).await {
+            WaitOutcome::Interrupted(accepted) => return WaitOutcome::Interrupted(accepted),
+            WaitOutcome::AddressChanged => return WaitOutcome::AddressChanged,
+            WaitOutcome::Done(()) => {}
         }
         let Some(dial) = self.election.start_dial() else { return WaitOutcome::Done(None) };
-        let (context, address, node) = (Arc::clone(&self.context), self.address.clone(), self.node);
+        let (context, address, node) = (Arc::clone(&self.context), self.address.borrow().clone(), self.node);
         let connecting = async move {
             timeout(context.limits.handshake_timeout, connect(&context, node, &address))
                 .await
@@ -130,6 +162,7 @@ impl Peer {
         };
         let stream = match self.wait_unless_interrupted(connecting).await {
             WaitOutcome::Interrupted(accepted) => return WaitOutcome::Interrupted(accepted),
+            WaitOutcome::AddressChanged => return self.abandon_dial(dial),
             WaitOutcome::Done(Ok(stream)) => stream,
             WaitOutcome::Done(Err(error)) => return self.handle_failed_dial(dial, &error),
         };
@@ -140,19 +173,21 @@ impl Peer {
             algorithm: terms.algorithm.clone(),
             message_format: terms.message_format,
             to: self.node,
-            group_size: terms.group_size,
+            group_size: terms.group_size.unwrap_or_default(),
             dial,
             last_welcomed_dial: outgoing.last_welcomed_dial,
-            known_incarnation: outgoing.known_incarnation,
+            known_end: outgoing.known_end,
             process_nonce: self.context.process_nonce,
+            generation: self.end.generation,
         };
         let limit = self.context.limits.handshake_timeout;
-        let header = self.link.hello_header(outgoing.known_incarnation);
+        let header = self.link.hello_header(outgoing.known_end);
         let handshake = async move {
             timeout(limit, send_hello(stream, header, hello)).await.map_err(|_| HandshakeError::TimedOut)?
         };
         match self.wait_unless_interrupted(handshake).await {
             WaitOutcome::Interrupted(accepted) => WaitOutcome::Interrupted(accepted),
+            WaitOutcome::AddressChanged => self.abandon_dial(dial),
             WaitOutcome::Done(Ok(dialled)) => WaitOutcome::Done(self.handle_welcome(dial, dialled)),
             WaitOutcome::Done(Err(error)) => self.handle_failed_dial(dial, &error),
         }
@@ -167,10 +202,16 @@ impl Peer {
         WaitOutcome::Done(None)
     }
 
+    /// Gives up a dial to the peer's old address.
+    fn abandon_dial<T>(&mut self, dial: Dial) -> WaitOutcome<T> {
+        self.election.handle_failed_dial(dial);
+        WaitOutcome::AddressChanged
+    }
+
     /// Reports a crash, because the peer's kernel refuses connections at an address where the peer
     /// listened before. A timeout would not prove a crash.
     fn mark_down(&mut self) {
-        if self.reachability == PeerReachability::Reachable {
+        if self.reachability == PeerReachability::Reachable && self.has_connected_at_address {
             self.reachability = PeerReachability::Down;
             let is_suspected = true;
             self.report_suspicion(is_suspected);
@@ -184,30 +225,38 @@ impl Peer {
             self.report_suspicion(is_suspected);
         }
         self.reachability = PeerReachability::Reachable;
+        self.has_connected_at_address = true;
     }
 
     /// Reports to the node, if it wants to know, that it should suspect or trust this peer.
     fn report_suspicion(&self, is_suspected: bool) {
         if let Some(suspicions) = &self.suspicions {
+            let link = Some(Arc::clone(&self.link));
             // Sending fails only if the node has ended.
-            let _ = suspicions.send(ControlInput::Suspicion { peer: self.node, is_suspected });
+            let _ = suspicions.send(ControlInput::Suspicion { peer: self.node, is_suspected, link });
         }
     }
 
     /// Logs why a dial failed, unless the last dial failed for the same reason or the reason is
     /// transient.
     fn log_failed_dial(&mut self, error: &HandshakeError) {
+        // The operator may have to act on a refusal by a node that does not know this one.
         if let HandshakeError::Refused(refusal) = error
             && refusal.is_transient()
+            && *refusal != Refusal::NotAPeer
         {
             return;
         }
         let text = error.to_string();
         if text != self.last_error {
-            let (node, address, reason) = (self.node, &self.address, with_full_stop(error));
+            let (node, address, reason) = (self.node, self.address.borrow().clone(), with_full_stop(error));
             match error {
-                // A peer that has not started yet, or has stopped, is nothing unusual.
-                HandshakeError::Unreachable(_) | HandshakeError::TimedOut | HandshakeError::ClosedSilently => {
+                // A peer that has not started yet, has stopped, or has not added this node yet is
+                // nothing unusual.
+                HandshakeError::Unreachable(_)
+                | HandshakeError::TimedOut
+                | HandshakeError::ClosedSilently
+                | HandshakeError::Refused(Refusal::NotAPeer) => {
                     tracing::info!("Cannot connect to node {node} at {address}: {reason} Trying again.");
                 }
                 _ => tracing::warn!("Cannot connect to node {node} at {address}: {reason} Trying again."),
@@ -224,7 +273,8 @@ impl Peer {
             self.log_failed_dial(&HandshakeError::UnexpectedFrame);
             return None;
         }
-        let connection = match self.election.handle_welcome(dial, ProcessIdentity::from_welcome(&header, &welcome)) {
+        let identity = EndIdentity::from_welcome(&header, &welcome);
+        let connection = match self.election.handle_welcome(dial, identity) {
             WelcomeOutcome::Established(connection) => connection,
             // Another connection replaced this dial meanwhile.
             WelcomeOutcome::Abandoned => return None,
@@ -233,18 +283,23 @@ impl Peer {
                 return None;
             }
         };
-        self.begin_connection(connection, &header, Some(welcome.receiver_incarnation))?;
-        Some(EstablishedConnection { connection, incarnation: header.incarnation, stream, received })
+        self.begin_connection(connection, &header, welcome.generation, Some(welcome.receiver_end))?;
+        Some(EstablishedConnection { connection, peer_end: identity.end, stream, received })
     }
 
     /// Sends the Welcome on an accepted connection.
     async fn send_welcome(&mut self, accepted: AcceptedConnection) -> Option<EstablishedConnection> {
         let AcceptedConnection { connection, mut pending } = accepted;
-        let (dial, incarnation) = (pending.hello.dial, pending.header.incarnation);
-        // The link must know the peer's incarnation before the Welcome acknowledges that
-        // incarnation's messages.
-        self.begin_connection(connection, &pending.header, pending.hello.known_incarnation)?;
-        let welcome = Welcome { dial, receiver_incarnation: incarnation, process_nonce: self.context.process_nonce };
+        let peer_end = EndIdentity::from_hello(&pending.header, &pending.hello).end;
+        let Hello { dial, known_end, generation, .. } = pending.hello;
+        // The link must know the peer's end before the Welcome acknowledges that end's messages.
+        self.begin_connection(connection, &pending.header, generation, known_end)?;
+        let welcome = Welcome {
+            dial,
+            receiver_end: peer_end,
+            process_nonce: self.context.process_nonce,
+            generation: self.end.generation,
+        };
         let header = self.link.header();
         let sending = handshake::send_welcome(&mut pending, header, welcome);
         if !matches!(timeout(self.context.limits.handshake_timeout, sending).await, Ok(Ok(()))) {
@@ -253,20 +308,21 @@ impl Peer {
             return None;
         }
         let PendingConnection { stream, received, .. } = pending;
-        Some(EstablishedConnection { connection, incarnation, stream, received })
+        Some(EstablishedConnection { connection, peer_end, stream, received })
     }
 
-    /// Continues the link over a connection that both sides have accepted. The acknowledgement in
-    /// the peer's header refers to our incarnation `acknowledged_incarnation`. Returns `None`, and
-    /// gives the connection up, if the header does not fit the link.
+    /// Continues the link over a connection that both sides have accepted. The peer's link has this
+    /// generation, and the acknowledgement in its header refers to our end `acknowledged_end`.
+    /// Returns `None`, and gives the connection up, if the header does not fit the link.
     fn begin_connection(
         &mut self,
         connection: Connection,
         header: &Header,
-        acknowledged_incarnation: Option<Incarnation>,
+        generation: Generation,
+        acknowledged_end: Option<LinkEnd>,
     ) -> Option<()> {
         let node = self.node;
-        match self.link.begin_connection(header, acknowledged_incarnation) {
+        match self.link.begin_connection(header, generation, acknowledged_end) {
             Ok(LinkStart::First | LinkStart::Resumed) => {}
             Ok(LinkStart::Restarted { dropped }) => {
                 tracing::info!(
@@ -280,6 +336,10 @@ impl Peer {
                     self.report_suspicion(is_suspected);
                 }
             }
+            Ok(LinkStart::Readded { dropped }) => tracing::info!(
+                "Node {node} removed this node from its peers and added it again; dropped {dropped} messages to its \
+                 previous link."
+            ),
             Err(error) => {
                 tracing::warn!("Closed a connection to node {node}: {error}");
                 self.election.handle_lost_connection(connection);
@@ -292,13 +352,13 @@ impl Peer {
         Some(())
     }
 
-    /// Reads and writes until the connection ends or another one replaces it. Returns the
-    /// replacement.
-    async fn run_connection(&mut self, established: EstablishedConnection) -> Option<Box<AcceptedConnection>> {
-        let EstablishedConnection { connection, incarnation, stream, received } = established;
+    /// Reads and writes until the connection ends, another one replaces it, or the peer's address
+    /// changes.
+    async fn run_connection(&mut self, established: EstablishedConnection) -> WaitOutcome<()> {
+        let EstablishedConnection { connection, peer_end, stream, received } = established;
         let (reading, writing) = tokio::io::split(stream);
         let (link, limits) = (Arc::clone(&self.link), self.context.limits);
-        let reader = FrameReader { peer: self.node, incarnation, link: Arc::clone(&link), inbox: self.inbox.clone() };
+        let reader = FrameReader { peer: self.node, peer_end, link: Arc::clone(&link), inbox: self.inbox.clone() };
         let transfer = async move {
             let mut reading = pin!(reader.read(reading, received));
             let reason = tokio::select! {
@@ -314,11 +374,15 @@ impl Peer {
         let waited = self.wait_unless_interrupted(transfer).await;
         self.link.end_connection();
         match waited {
-            WaitOutcome::Interrupted(accepted) => Some(accepted),
+            WaitOutcome::Interrupted(accepted) => WaitOutcome::Interrupted(accepted),
+            WaitOutcome::AddressChanged => {
+                self.election.handle_lost_connection(connection);
+                WaitOutcome::AddressChanged
+            }
             WaitOutcome::Done(reason) => {
                 self.election.handle_lost_connection(connection);
                 self.log_connection_end(&reason);
-                None
+                WaitOutcome::Done(())
             }
         }
     }
@@ -326,7 +390,7 @@ impl Peer {
     fn log_connection_end(&self, reason: &CloseReason) {
         let node = self.node;
         match reason {
-            CloseReason::Stopping => {}
+            CloseReason::Closing => {}
             CloseReason::Closed
             | CloseReason::Bye(_)
             | CloseReason::Broken(_)
@@ -343,14 +407,21 @@ impl Peer {
         }
     }
 
-    /// Waits for a future, unless the election accepts an incoming connection first. Meanwhile
-    /// refuses the connections that the election does not accept.
+    /// Waits for a future, unless the election accepts an incoming connection or the peer's address
+    /// changes first. Meanwhile refuses the connections that the election does not accept.
     async fn wait_unless_interrupted<T>(&mut self, waiting: impl Future<Output = T>) -> WaitOutcome<T> {
         let mut waiting = pin!(waiting);
         loop {
             let pending = tokio::select! {
                 biased;
                 done = &mut waiting => return WaitOutcome::Done(done),
+                Ok(()) = self.address.changed() => {
+                    let (node, address) = (self.node, self.address.borrow().clone());
+                    tracing::info!("Node {node} has a new address: {address}. Dialling it there.");
+                    self.has_connected_at_address = false;
+                    self.last_error.clear();
+                    return WaitOutcome::AddressChanged;
+                }
                 Some(pending) = self.incoming.recv() => pending,
             };
             match self.election.handle_hello(&IncomingHello::new(&pending.header, &pending.hello)) {

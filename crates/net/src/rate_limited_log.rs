@@ -83,7 +83,7 @@ impl Window {
             return;
         }
         if self.suppressed > 0 {
-            emit(severity, format_args!("Suppressed {} more lines about connections.", self.suppressed));
+            emit(severity, format_args!("Suppressed {} more lines about connections and peers.", self.suppressed));
         }
         *self = Self { started_at: Instant::now(), lines: 0, suppressed: 0 };
     }

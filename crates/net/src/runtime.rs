@@ -1,41 +1,32 @@
 //! Starts a node, and creates the handle through which its client uses it.
 
-use crate::connection_election::ConnectionElection;
 use crate::context::Context;
-use crate::frame::{HandshakeTerms, ProcessNonce};
+use crate::frame::{Generation, HandshakeTerms, ProcessNonce};
 use crate::inbox::{ControlInput, Inbox};
-use crate::link::{LinkLimits, Origin};
-use crate::link_handle::{LinkHandle, LinkStats};
-use crate::listener::{Listener, PeerQueues};
+use crate::link_handle::{CommonLinkState, LinkStats, Traffic};
+use crate::listener::Listener;
 use crate::node::{NodeTask, NodeTaskEnd};
-use crate::outbox::{LinkHandles, Outbox};
-use crate::peer::{Peer, PeerReachability};
+use crate::outbox::Outbox;
+use crate::peer::{DRAIN_TIMEOUT, Peer};
+use crate::peers::{PeerRegistry, Peers};
 use crate::rate_limited_log::RateLimitedLog;
-use crate::settings::Settings;
+use crate::settings::{PeerSet, Settings};
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
 use quorate_drive::{Engine, EngineParts, Failure, Recorder, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-
-/// Maximum time for which a stopping node waits until its peers have acknowledged its last
-/// messages.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Maximum number of incoming connections of one peer that wait until the peer's task accepts or
-/// refuses them.
-const MAX_PENDING_PER_PEER: usize = 8;
 
 /// How a node ended.
 #[derive(Debug)]
@@ -89,14 +80,19 @@ pub enum CommandRejected<C> {
     Ended(C),
 }
 
+/// The settings of the node do not allow its peers to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the peers of this node are fixed, and nothing was changed. To change them, start it with PeerSet::Changing.")]
+pub struct PeersAreFixed;
+
 /// The client's access to a running node, whose commands have the type `C`. Clones refer to the
 /// same node.
 pub struct Handle<C> {
     commands: mpsc::Sender<C>,
     control: mpsc::UnboundedSender<ControlInput>,
-    links: Arc<LinkHandles>,
-    /// The epoch of the group's view, which frames carry.
-    epoch: Arc<AtomicU64>,
+    peers: Arc<PeerRegistry>,
+    peer_set: PeerSet,
+    common_links: Arc<CommonLinkState>,
     address: SocketAddr,
 }
 
@@ -106,8 +102,9 @@ impl<C> Clone for Handle<C> {
         Self {
             commands: self.commands.clone(),
             control: self.control.clone(),
-            links: Arc::clone(&self.links),
-            epoch: Arc::clone(&self.epoch),
+            peers: Arc::clone(&self.peers),
+            peer_set: self.peer_set,
+            common_links: Arc::clone(&self.common_links),
             address: self.address,
         }
     }
@@ -131,14 +128,39 @@ impl<C> Handle<C> {
 
     /// Gives the node the group's new view. Frames carry its epoch from now on.
     pub fn install_view(&self, view: View) {
-        self.epoch.store(view.epoch().0, Ordering::Relaxed);
+        self.common_links.epoch.store(view.epoch().0, Ordering::Relaxed);
         let _ = self.control.send(ControlInput::View(view));
+    }
+
+    /// Replaces the peers of the node with these, at these addresses. Ignores the node itself. Does
+    /// not wait, and may be called from the handler of events. The change takes effect before any
+    /// command that is sent later, and may overtake earlier ones.
+    ///
+    /// - A new peer is dialled and may connect. Messages to it wait for the first connection.
+    ///   Messages from before the change were dropped.
+    /// - A peer with a new address is dialled there; its old connection ends. No message is lost or
+    ///   repeated.
+    /// - A removed peer that is connected still receives the messages that the node has sent, if it
+    ///   acknowledges them within half a second. Then its connection is closed, and later ones are
+    ///   refused. What it sends is ignored, and its crash is not reported.
+    /// - A peer that is removed and added again starts with a new link. Both nodes drop the
+    ///   messages to each other that were not consumed on the old one, and the peer drops those
+    ///   that it sends before it learns of the new link.
+    ///
+    /// Fails if the settings of the node do not allow changes.
+    pub fn set_peers(&self, peers: BTreeMap<NodeId, String>) -> Result<(), PeersAreFixed> {
+        if self.peer_set == PeerSet::Fixed {
+            return Err(PeersAreFixed);
+        }
+        // Sending fails only if the node has ended.
+        let _ = self.control.send(ControlInput::Peers(peers));
+        Ok(())
     }
 
     /// Reports to the node that a failure detector suspects that a peer has crashed, or trusts it
     /// again.
     pub fn report_suspicion(&self, peer: NodeId, is_suspected: bool) {
-        let _ = self.control.send(ControlInput::Suspicion { peer, is_suspected });
+        let _ = self.control.send(ControlInput::Suspicion { peer, is_suspected, link: None });
     }
 
     /// Stops the node. It still carries out queued commands, unless a link is crowded, and sends
@@ -153,9 +175,14 @@ impl<C> Handle<C> {
         self.address
     }
 
-    /// Statistics of the link to each peer.
+    /// Statistics of the link to each peer, since the peer was added.
     pub fn links(&self) -> BTreeMap<NodeId, LinkStats> {
-        self.links.iter().map(|(node, link)| (*node, link.stats())).collect()
+        self.peers.link_stats()
+    }
+
+    /// The traffic on all links since the node started, including links to removed peers.
+    pub fn traffic(&self) -> Traffic {
+        *self.common_links.traffic()
     }
 }
 
@@ -190,46 +217,52 @@ where
         let (command_sender, commands) = mpsc::channel(settings.limits.max_queued_commands.max(1));
         let (control_sender, control) = mpsc::unbounded_channel();
         let (inbox, batches) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
-        let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let context = Arc::new(create_context(&settings, start_state.incarnation));
-        let links = Arc::new(create_links(&settings, start_state.incarnation, &drained, &epoch));
-        let suspicions = settings.reports_crashes.then(|| control_sender.clone());
-        let (peers, peer_queues) = create_peers(&settings, &context, &links, &inbox, suspicions.as_ref());
-        let outbox = Outbox::new(
-            settings.me,
-            codec,
-            settings.overflow,
-            settings.limits.max_message_bytes,
-            LinkHandles::clone(&links),
-        );
+        let (registry, common_links) = (Arc::new(PeerRegistry::default()), Arc::new(CommonLinkState::default()));
+        let (new_tasks, mut new_peers) = mpsc::unbounded_channel();
+        let peers = Peers {
+            context: Arc::clone(&context),
+            registry: Arc::clone(&registry),
+            common: Arc::clone(&common_links),
+            inbox,
+            suspicions: settings.reports_crashes.then(|| control_sender.downgrade()),
+            new_tasks,
+            generation: Generation::FIRST,
+        };
         let mut node = NodeTask {
             engine: Engine::new(node, parts),
-            outbox,
+            outbox: Outbox::new(Arc::clone(&context), codec, settings.overflow),
             control,
             batches,
             commands,
             reports: reports.0,
-            drained,
+            common_links: Arc::clone(&common_links),
             on_events,
             loopback: VecDeque::new(),
+            peers,
             duplicate_filters: BTreeMap::new(),
+            suspected: BTreeSet::new(),
             incarnation: start_state.incarnation,
             context: Arc::clone(&context),
         };
-        let handle =
-            Handle { commands: command_sender, control: control_sender, links: Arc::clone(&links), epoch, address };
+        node.replace_peers(settings.peers);
+        let handle = Handle {
+            commands: command_sender,
+            control: control_sender,
+            peers: Arc::clone(&registry),
+            peer_set: settings.peer_set,
+            common_links,
+            address,
+        };
         let running = async move {
             let mut tasks = JoinSet::new();
-            let listener = tasks.spawn(Listener { context, socket, peer_queues }.run());
-            for peer in peers {
-                tasks.spawn(peer.run());
-            }
+            let listener = tasks.spawn(Listener { context, socket, peers: Arc::clone(&registry) }.run());
             let end = tokio::select! {
                 end = node.run(start_state) => end,
-                () = wait_for_panic(&mut tasks) => return Ending::TaskPanicked,
+                () = run_until_panic(&mut tasks, &mut new_peers) => return Ending::TaskPanicked,
             };
             listener.abort();
-            links.values().for_each(|link| link.close());
+            registry.close_links();
             // Keep reading and discard the batches: TCP can drop the last written bytes of a
             // connection that is closed with unread input.
             let drain = async {
@@ -254,13 +287,20 @@ where
     }
 }
 
-/// Waits until a task panics. Without a panic the tasks end only after the node.
-async fn wait_for_panic(tasks: &mut JoinSet<()>) {
+/// Runs the tasks of the node's peers until a task panics. Without a panic, a task ends only after
+/// the node has ended or removed the peer.
+async fn run_until_panic(tasks: &mut JoinSet<()>, new_peers: &mut mpsc::UnboundedReceiver<Peer>) {
     loop {
-        match tasks.join_next().await {
-            Some(Err(error)) if error.is_panic() => return,
-            Some(_) => {}
-            None => std::future::pending().await,
+        tokio::select! {
+            Some(peer) = new_peers.recv() => {
+                tasks.spawn(peer.run());
+            }
+            Some(ended) = tasks.join_next() => {
+                if ended.is_err_and(|error| error.is_panic()) {
+                    return;
+                }
+            }
+            else => std::future::pending().await,
         }
     }
 }
@@ -272,7 +312,10 @@ fn create_context(settings: &Settings, incarnation: Incarnation) -> Context {
             algorithm: settings.algorithm.clone(),
             message_format: settings.message_format,
             me: settings.me,
-            group_size: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
+            group_size: match settings.peer_set {
+                PeerSet::Fixed => Some(u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX)),
+                PeerSet::Changing => None,
+            },
         },
         incarnation,
         // The keys of a `RandomState` come from the system's random source.
@@ -281,49 +324,4 @@ fn create_context(settings: &Settings, incarnation: Incarnation) -> Context {
         limits: settings.limits,
         log: RateLimitedLog::new(),
     }
-}
-
-fn create_links(
-    settings: &Settings,
-    incarnation: Incarnation,
-    drained: &Arc<Notify>,
-    epoch: &Arc<AtomicU64>,
-) -> LinkHandles {
-    let limits = settings.limits;
-    let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
-    let link_limits = LinkLimits {
-        crowded_bytes: limits.crowded_bytes,
-        max_held_bytes: limits.max_held_bytes,
-        max_message_bytes: limits.max_message_bytes,
-    };
-    let create_link = |peer: NodeId| LinkHandle::new(origin, peer, link_limits, Arc::clone(drained), Arc::clone(epoch));
-    settings.peers.keys().map(|peer| (*peer, Arc::new(create_link(*peer)))).collect()
-}
-
-fn create_peers(
-    settings: &Settings,
-    context: &Arc<Context>,
-    links: &LinkHandles,
-    inbox: &Inbox,
-    suspicions: Option<&mpsc::UnboundedSender<ControlInput>>,
-) -> (Vec<Peer>, PeerQueues) {
-    let mut peer_queues = PeerQueues::new();
-    let mut peers = Vec::new();
-    for ((node, address), link) in settings.peers.iter().zip(links.values()) {
-        let (queue, incoming) = mpsc::channel(MAX_PENDING_PER_PEER);
-        peer_queues.insert(*node, queue);
-        peers.push(Peer {
-            context: Arc::clone(context),
-            node: *node,
-            address: address.clone(),
-            link: Arc::clone(link),
-            election: ConnectionElection::new(settings.me, context.incarnation, *node),
-            incoming,
-            inbox: inbox.clone(),
-            last_error: String::new(),
-            suspicions: suspicions.cloned(),
-            reachability: PeerReachability::Unknown,
-        });
-    }
-    (peers, peer_queues)
 }

@@ -18,13 +18,27 @@ pub struct Settings {
     pub message_format: u32,
     /// The address of each peer's listener, `host:port`.
     pub peers: BTreeMap<NodeId, String>,
+    pub peer_set: PeerSet,
     pub security: Security,
     pub overflow: OverflowPolicy,
     /// Whether the node gets `Input::Suspect` when a peer's kernel refuses connections at the
     /// address where the peer listened, and `Input::Trust` when the peer is reachable again or has
-    /// restarted before a connection was refused. A merely silent peer is never suspected.
+    /// restarted before a connection was refused. A merely silent peer is never suspected, and
+    /// neither is a removed one.
     pub reports_crashes: bool,
     pub limits: Limits,
+}
+
+/// Whether the peers of a node may change while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerSet {
+    /// The peers stay those of the settings. The group has the nodes 1 to n, and the handshake
+    /// refuses a node that is configured for a group of another size.
+    Fixed,
+    /// [`Handle::set_peers`](crate::Handle::set_peers) replaces the peers. The handshake does not
+    /// compare the sizes of groups, because nodes learn of a change at different times. A node that
+    /// is not a peer is refused, and its later dials succeed once it is a peer.
+    Changing,
 }
 
 /// The reaction of a node when the messages for a peer exceed [`Limits::max_held_bytes`], or a

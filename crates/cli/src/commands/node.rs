@@ -20,7 +20,7 @@ use quorate_lab::options::CommonOptions;
 use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, experiment, find_entry};
 use quorate_net::tls::{Identity, Security, check_plain_tcp};
-use quorate_net::{Ending, Limits, OverflowPolicy, Runtime, Settings, disk_reports};
+use quorate_net::{Ending, Limits, OverflowPolicy, PeerSet, Runtime, Settings, disk_reports};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -175,6 +175,7 @@ impl<F: FamilyLab> Process<'_, F> {
             algorithm: self.args.algorithm.clone(),
             message_format: MESSAGE_FORMAT,
             peers: self.peers,
+            peer_set: PeerSet::Fixed,
             security,
             overflow,
             reports_crashes: F::needs_crash_notices(&self.spec),

@@ -1,15 +1,17 @@
 //! Drives a link with events, one per byte, and checks that no message is lost, repeated or
-//! reordered within an incarnation.
+//! reordered between two ends of the link.
 
 use crate::PathSignature;
 use bytes::{Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation, NodeId};
-use quorate_net::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
+use quorate_net::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Generation, Header, LinkEnd};
 use quorate_net::group::GroupNumber;
 use quorate_net::link::{DuplicateFilter, Link, LinkLimits, LinkStart, Origin, Receipt};
 use std::collections::VecDeque;
 
 const EPOCH: Epoch = Epoch(0);
+/// The end of the sender, which never restarts.
+const SENDER_END: LinkEnd = LinkEnd::first(Incarnation(0));
 const LIMITS: LinkLimits = LinkLimits { crowded_bytes: 2_000, max_held_bytes: 8_000, max_message_bytes: 3_000 };
 
 /// A sender and a receiver with a connection between them, and the messages sent and delivered.
@@ -17,12 +19,11 @@ struct Pair {
     sender: Link,
     receiver: Link,
     duplicate_filter: DuplicateFilter,
-    /// Incarnation of the receiver. The sender never restarts.
-    incarnation: u64,
+    receiver_end: LinkEnd,
     /// Number of the last message that the sender tried to push.
     last_number: u64,
     frames_in_flight: VecDeque<Bytes>,
-    /// The messages that the current incarnation of the receiver is still to receive, in order.
+    /// The messages that the current end of the receiver is still to receive, in order.
     expected: VecDeque<u64>,
     /// Number of messages delivered so far.
     delivered: usize,
@@ -45,10 +46,10 @@ pub fn drive(input: &[u8]) -> PathSignature {
 impl Pair {
     fn new() -> Self {
         Self {
-            sender: link(0, 0),
-            receiver: link(1, 0),
+            sender: link(0, SENDER_END),
+            receiver: link(1, LinkEnd::first(Incarnation(0))),
             duplicate_filter: DuplicateFilter::default(),
-            incarnation: 0,
+            receiver_end: LinkEnd::first(Incarnation(0)),
             last_number: 0,
             frames_in_flight: VecDeque::new(),
             expected: VecDeque::new(),
@@ -65,7 +66,11 @@ impl Pair {
             3 => self.receive_frame(),
             4 => self.acknowledge(),
             5 => self.connect(),
-            6 if size > 24 => self.restart(),
+            6 if size > 28 => self.replace_receiver(LinkEnd::first(self.receiver_end.incarnation.next())),
+            6 if size > 24 => {
+                let generation = self.receiver_end.generation.next();
+                self.replace_receiver(LinkEnd { generation, ..self.receiver_end });
+            }
             6 => self.forge(size as u64, signature),
             _ => {
                 self.send_frame();
@@ -94,7 +99,7 @@ impl Pair {
             .expect("a complete frame");
         self.receiver.receive_header(&frame.header).expect("a frame of the peer");
         let Body::Batch(body) = frame.body else { panic!("a link takes batches only") };
-        assert!(self.duplicate_filter.begin_batch(Incarnation(0)), "the sender has one incarnation");
+        assert!(self.duplicate_filter.begin_batch(SENDER_END), "the sender has one end");
         for message in BatchReader::new(&body) {
             let (number, _) = message.expect("a valid batch");
             if self.duplicate_filter.receive(number) == Receipt::New {
@@ -102,11 +107,11 @@ impl Pair {
                 self.delivered += 1;
             }
         }
-        self.receiver.record_consumed(Incarnation(0), self.duplicate_filter.last_number(), body.len());
+        self.receiver.record_consumed(SENDER_END, self.duplicate_filter.last_number(), body.len());
     }
 
     fn acknowledge(&mut self) {
-        if self.sender.peer_incarnation().is_some() {
+        if self.sender.peer_end().is_some() {
             let header = self.receiver.header(EPOCH);
             self.sender.receive_header(&header).expect("a valid acknowledgement");
         }
@@ -116,33 +121,42 @@ impl Pair {
     fn connect(&mut self) {
         self.frames_in_flight.clear();
         let (ours, theirs) = (self.sender.header(EPOCH), self.receiver.header(EPOCH));
-        // Each end also learns to which of its incarnations the acknowledgement of its peer refers.
-        let known_incarnation = self.receiver.peer_incarnation();
-        self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
-        let start = self.sender.begin_connection(&theirs, known_incarnation).expect("the receiver's handshake");
-        if let LinkStart::Restarted { dropped } = start {
-            assert_eq!(dropped as usize, self.expected.len(), "the messages for the old incarnation are dropped");
+        // Each end also learns to which of its own ends the acknowledgement of its peer refers.
+        let known_end = self.receiver.peer_end();
+        self.introduce_sender(&ours);
+        let start = self.sender.begin_connection(&theirs, self.receiver_end.generation, known_end);
+        if let LinkStart::Restarted { dropped } | LinkStart::Readded { dropped } =
+            start.expect("the receiver's handshake")
+        {
+            assert_eq!(dropped as usize, self.expected.len(), "the messages for the old end are dropped");
             self.expected.clear();
         }
     }
 
-    fn restart(&mut self) {
-        let has_connected = self.sender.peer_incarnation().is_some();
+    fn introduce_sender(&mut self, header: &Header) {
+        let acknowledged_end = Some(self.receiver_end);
+        let start = self.receiver.begin_connection(header, Generation::FIRST, acknowledged_end);
+        start.expect("the sender's handshake");
+    }
+
+    /// Replaces the receiver: it restarts, or removes the sender from its peers and adds it again.
+    fn replace_receiver(&mut self, end: LinkEnd) {
+        let has_connected = self.sender.peer_end().is_some();
         self.frames_in_flight.clear();
-        self.incarnation += 1;
-        self.receiver = link(1, self.incarnation);
+        self.receiver_end = end;
+        self.receiver = link(1, end);
         self.duplicate_filter = DuplicateFilter::default();
-        // The sender also drops messages that the old incarnation received without acknowledging
-        // them, so it may drop more than `expected`.
+        // The sender also drops messages that the old end received without acknowledging them, so
+        // it may drop more than `expected`.
         if has_connected {
-            let dropped = match self.sender.begin_connection(&self.receiver.header(EPOCH), None) {
-                Ok(LinkStart::Restarted { dropped }) => dropped as usize,
-                other => panic!("the sender does not notice the new incarnation: {other:?}"),
+            let dropped = match self.sender.begin_connection(&self.receiver.header(EPOCH), end.generation, None) {
+                Ok(LinkStart::Restarted { dropped } | LinkStart::Readded { dropped }) => dropped as usize,
+                other => panic!("the sender does not notice the new end: {other:?}"),
             };
             assert!(dropped >= self.expected.len(), "{dropped} dropped of {}", self.expected.len());
             self.expected.clear();
             let ours = self.sender.header(EPOCH);
-            self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
+            self.introduce_sender(&ours);
         }
     }
 
@@ -151,7 +165,7 @@ impl Pair {
         let honest = self.receiver.header(EPOCH);
         let forged = match kind {
             0..8 => Header { sender: NodeId::from_index(2), ..honest },
-            8..16 => Header { incarnation: Incarnation(self.incarnation + 9), ..honest },
+            8..16 => Header { incarnation: Incarnation(honest.incarnation.0 + 9), ..honest },
             _ => Header { acknowledged: self.last_number + 1 + kind, ..honest },
         };
         let before = (self.sender.held_bytes(), self.sender.has_frames());
@@ -172,8 +186,7 @@ impl Pair {
     }
 }
 
-fn link(index: usize, incarnation: u64) -> Link {
-    let origin =
-        Origin { group: GroupNumber(7), node: NodeId::from_index(index), incarnation: Incarnation(incarnation) };
+fn link(index: usize, end: LinkEnd) -> Link {
+    let origin = Origin { group: GroupNumber(7), node: NodeId::from_index(index), end };
     Link::new(origin, NodeId::from_index(1 - index), LIMITS)
 }

@@ -1,17 +1,18 @@
 //! Elects one connection between two nodes that may both dial at the same time.
 //!
 //! The node that dialled sends a Hello; the other answers with a Welcome or a refusal. Each dial
-//! has a number, which grows within an incarnation. A Hello carries the number of its dial and the
-//! last dial number of the receiver that its sender has welcomed. From these two numbers a node can
-//! tell which messages crossed:
+//! has a number, which grows within a [`LinkEnd`]: an incarnation of a node, and the generation of
+//! its link, which is new after the peer was removed and added again. A Hello carries the number of
+//! its dial and the last dial number of the receiver that its sender has welcomed. From these two
+//! numbers a node can tell which messages crossed:
 //!
 //! ```text
 //! MEET-1  we have neither a connection nor a dial → we may dial
-//! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, from
-//!         a peer that knows a later incarnation of ours, or with a dial number that is not above
-//!         all earlier ones of its process → refuse
-//! MEET-3  we are connected by our own dial, and a Hello of the same peer process says that it has
-//!         not welcomed that dial yet → refuse: the process sent the Hello before it welcomed our
+//! MEET-2  a Hello from an older end of the peer, from another process with the same incarnation,
+//!         from a peer that knows a later end of ours, or with a dial number that is not above all
+//!         earlier ones of its end → refuse
+//! MEET-3  we are connected by our own dial, and a Hello of the same end of the peer says that it
+//!         has not welcomed that dial yet → refuse: the peer sent the Hello before it welcomed our
 //!         dial, and has abandoned its own dial since
 //! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed our dial yet
 //!         → the dials cross: the node with the lower node number refuses, the other accepts
@@ -25,13 +26,13 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use crate::frame::{Dial, Header, Hello, ProcessNonce, Refusal, Welcome};
-use quorate_core::{Incarnation, NodeId};
+use crate::frame::{Dial, Header, Hello, LinkEnd, ProcessNonce, Refusal, Welcome};
+use quorate_core::NodeId;
 
-/// One operating-system process that runs a node.
+/// One end of a link, and the operating-system process that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProcessIdentity {
-    pub incarnation: Incarnation,
+pub struct EndIdentity {
+    pub end: LinkEnd,
     /// Distinguishes two processes that claim the same incarnation.
     pub process_nonce: ProcessNonce,
 }
@@ -41,29 +42,29 @@ pub struct ProcessIdentity {
 pub enum Connection {
     /// This node dialled.
     Ours(Dial),
-    /// The peer dialled, in this incarnation.
-    Theirs(Incarnation, Dial),
+    /// The peer dialled, from this end.
+    Theirs(LinkEnd, Dial),
 }
 
 /// The parts of a received Hello that matter for the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IncomingHello {
-    pub process: ProcessIdentity,
+    pub sender: EndIdentity,
     pub dial: Dial,
-    /// The last dial of our incarnation `known_incarnation` that the peer welcomed.
+    /// The last dial from our end `known_end` that the peer welcomed.
     pub last_welcomed_dial: Dial,
-    /// Our incarnation that the peer was connected to last.
-    pub known_incarnation: Option<Incarnation>,
+    /// Our end that the peer was connected to last.
+    pub known_end: Option<LinkEnd>,
 }
 
 /// The election's part of the Hello that we send, valid only at this instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutgoingHello {
     pub dial: Dial,
-    /// The last dial of the peer's incarnation `known_incarnation` that we welcomed.
+    /// The last dial from the peer's end `known_end` that we welcomed.
     pub last_welcomed_dial: Dial,
-    /// The peer's incarnation that we were connected to last.
-    pub known_incarnation: Option<Incarnation>,
+    /// The peer's end that we were connected to last.
+    pub known_end: Option<LinkEnd>,
 }
 
 /// The reply to a received Hello.
@@ -86,7 +87,7 @@ pub enum WelcomeOutcome {
     Established(Connection),
     /// Another connection replaced the dial in the meantime. Close the dialled one.
     Abandoned,
-    /// This process of the peer is not acceptable. Close the connection.
+    /// This end of the peer is not acceptable. Close the connection.
     Refuse(Refusal),
 }
 
@@ -95,19 +96,20 @@ pub enum WelcomeOutcome {
 pub struct ConnectionElection {
     /// Whether our node number is lower than the peer's.
     is_lower: bool,
-    incarnation: Incarnation,
+    /// Our end of the link.
+    end: LinkEnd,
     /// The number of our last dial.
     last_dial: Dial,
     known_peer: Option<KnownPeer>,
     state: State,
 }
 
-/// The process of the peer that we were connected to last.
+/// The end of the peer that we were connected to last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnownPeer {
-    process: ProcessIdentity,
+    identity: EndIdentity,
     /// The last dial that we have answered with a Welcome or a refusal, since we first connected to
-    /// the process.
+    /// this end.
     last_answered_dial: Dial,
     /// The last dial that we have welcomed.
     last_welcomed_dial: Dial,
@@ -125,8 +127,8 @@ enum State {
 
 impl ConnectionElection {
     /// The state of a node that has not been connected to the peer yet.
-    pub fn new(me: NodeId, incarnation: Incarnation, peer: NodeId) -> Self {
-        Self { is_lower: me < peer, incarnation, last_dial: Dial::NONE, known_peer: None, state: State::Disconnected }
+    pub fn new(me: NodeId, end: LinkEnd, peer: NodeId) -> Self {
+        Self { is_lower: me < peer, end, last_dial: Dial::NONE, known_peer: None, state: State::Disconnected }
     }
 
     /// The elected connection, if there is one.
@@ -162,22 +164,22 @@ impl ConnectionElection {
         }
         self.state = State::AwaitingReply(dial);
         let last_welcomed_dial = self.known_peer.map_or(Dial::NONE, |known| known.last_welcomed_dial);
-        let known_incarnation = self.known_peer.map(|known| known.process.incarnation);
-        Some(OutgoingHello { dial, last_welcomed_dial, known_incarnation })
+        let known_end = self.known_peer.map(|known| known.identity.end);
+        Some(OutgoingHello { dial, last_welcomed_dial, known_end })
     }
 
     /// Handles the Welcome with which the peer answered our dial.
-    pub fn handle_welcome(&mut self, dial: Dial, process: ProcessIdentity) -> WelcomeOutcome {
+    pub fn handle_welcome(&mut self, dial: Dial, identity: EndIdentity) -> WelcomeOutcome {
         if self.state != State::AwaitingReply(dial) {
             return WelcomeOutcome::Abandoned;
         }
-        if let Err(refusal) = self.check_process(process) {
+        if let Err(refusal) = self.check_identity(identity) {
             self.state = State::Disconnected;
             return WelcomeOutcome::Refuse(refusal);
         }
-        if self.known_peer.is_none_or(|known| known.process != process) {
+        if self.known_peer.is_none_or(|known| known.identity != identity) {
             self.known_peer =
-                Some(KnownPeer { process, last_answered_dial: Dial::NONE, last_welcomed_dial: Dial::NONE });
+                Some(KnownPeer { identity, last_answered_dial: Dial::NONE, last_welcomed_dial: Dial::NONE });
         }
         self.state = State::Connected(Connection::Ours(dial));
         WelcomeOutcome::Established(Connection::Ours(dial))
@@ -213,54 +215,62 @@ impl ConnectionElection {
 
     /// MEET-5. Elects the connection of this Hello.
     fn welcome(&mut self, hello: &IncomingHello) -> HelloReply {
-        let IncomingHello { process, dial, .. } = *hello;
+        let IncomingHello { sender: identity, dial, .. } = *hello;
         let replaced = match self.state {
             State::Disconnected => None,
             State::Connecting(ours) | State::AwaitingReply(ours) => Some(Connection::Ours(ours)),
             State::Connected(connection) => Some(connection),
         };
-        let connection = Connection::Theirs(process.incarnation, dial);
-        self.known_peer = Some(KnownPeer { process, last_answered_dial: dial, last_welcomed_dial: dial });
+        let connection = Connection::Theirs(identity.end, dial);
+        self.known_peer = Some(KnownPeer { identity, last_answered_dial: dial, last_welcomed_dial: dial });
         self.state = State::Connected(connection);
         HelloReply::Welcome { connection, replaced }
     }
 
     /// MEET-2, MEET-3 and MEET-4. Fails with the reason to refuse a Hello. Records a new dial of
-    /// the known process as answered, even if MEET-3 or MEET-4 refuses the Hello.
+    /// the known end as answered, even if MEET-3 or MEET-4 refuses the Hello.
     fn check_hello(&mut self, hello: &IncomingHello) -> Result<(), Refusal> {
-        if hello.known_incarnation > Some(self.incarnation) {
-            return Err(Refusal::SupersededIncarnation { receiver_incarnation: self.incarnation });
+        if let Some(known_end) = hello.known_end.filter(|known_end| *known_end > self.end) {
+            return Err(if known_end.incarnation > self.end.incarnation {
+                Refusal::SupersededIncarnation { receiver_incarnation: self.end.incarnation }
+            } else {
+                // This node has replaced this link since.
+                Refusal::NotAPeer
+            });
         }
-        self.check_process(hello.process)?;
+        self.check_identity(hello.sender)?;
         let is_known = self.record_dial(hello)?;
-        // The dials of our older incarnations are not the dials of our current one.
-        let welcomed =
-            if hello.known_incarnation == Some(self.incarnation) { hello.last_welcomed_dial } else { Dial::NONE };
+        // The dials of our older ends are not the dials of our current one.
+        let welcomed = if hello.known_end == Some(self.end) { hello.last_welcomed_dial } else { Dial::NONE };
         match self.state {
             // MEET-4. The other node abandons its own dial when ours arrives.
             State::AwaitingReply(ours) if self.is_lower && welcomed < ours => Err(Refusal::Crossed),
-            // MEET-3. Another incarnation may dial, because the one that welcomed us has ended.
+            // MEET-3. Another end may dial, because the one that welcomed us is gone.
             State::Connected(Connection::Ours(ours)) if is_known && welcomed < ours => Err(Refusal::Crossed),
             State::Disconnected | State::Connecting(_) | State::AwaitingReply(_) | State::Connected(_) => Ok(()),
         }
     }
 
-    /// MEET-2, for the process that sent a Hello or a Welcome.
-    fn check_process(&self, process: ProcessIdentity) -> Result<(), Refusal> {
-        let Some(KnownPeer { process: known, .. }) = self.known_peer else { return Ok(()) };
-        if process.incarnation < known.incarnation {
-            Err(Refusal::OlderIncarnation { known_incarnation: known.incarnation })
-        } else if process.incarnation == known.incarnation && process.process_nonce != known.process_nonce {
-            Err(Refusal::DuplicateIncarnation { known_incarnation: known.incarnation })
+    /// MEET-2, for the end that sent a Hello or a Welcome.
+    fn check_identity(&self, identity: EndIdentity) -> Result<(), Refusal> {
+        let Some(KnownPeer { identity: known, .. }) = self.known_peer else { return Ok(()) };
+        let (incarnation, known_incarnation) = (identity.end.incarnation, known.end.incarnation);
+        if incarnation < known_incarnation {
+            Err(Refusal::OlderIncarnation { known_incarnation })
+        } else if incarnation == known_incarnation && identity.process_nonce != known.process_nonce {
+            Err(Refusal::DuplicateIncarnation { known_incarnation })
+        } else if identity.end < known.end {
+            // The peer sent it before it removed this node and added it again.
+            Err(Refusal::OldDial)
         } else {
             Ok(())
         }
     }
 
     /// MEET-2, for the dial. Records its number, so that a repeated or earlier dial is refused even
-    /// if the recorded one is not welcomed. Returns whether the known process dialled.
+    /// if the recorded one is not welcomed. Returns whether the known end dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
-        let Some(known) = self.known_peer.as_mut().filter(|known| known.process == hello.process) else {
+        let Some(known) = self.known_peer.as_mut().filter(|known| known.identity == hello.sender) else {
             return Ok(false);
         };
         if hello.dial <= known.last_answered_dial {
@@ -271,22 +281,24 @@ impl ConnectionElection {
     }
 }
 
-impl ProcessIdentity {
-    /// The process that sent a Hello.
+impl EndIdentity {
+    /// The end that sent a Hello.
     pub fn from_hello(header: &Header, hello: &Hello) -> Self {
-        Self { incarnation: header.incarnation, process_nonce: hello.process_nonce }
+        let end = LinkEnd { incarnation: header.incarnation, generation: hello.generation };
+        Self { end, process_nonce: hello.process_nonce }
     }
 
-    /// The process that sent a Welcome.
+    /// The end that sent a Welcome.
     pub fn from_welcome(header: &Header, welcome: &Welcome) -> Self {
-        Self { incarnation: header.incarnation, process_nonce: welcome.process_nonce }
+        let end = LinkEnd { incarnation: header.incarnation, generation: welcome.generation };
+        Self { end, process_nonce: welcome.process_nonce }
     }
 }
 
 impl IncomingHello {
     /// Extracts the election's part of a received Hello.
     pub fn new(header: &Header, hello: &Hello) -> Self {
-        let Hello { dial, last_welcomed_dial, known_incarnation, .. } = *hello;
-        Self { process: ProcessIdentity::from_hello(header, hello), dial, last_welcomed_dial, known_incarnation }
+        let Hello { dial, last_welcomed_dial, known_end, .. } = *hello;
+        Self { sender: EndIdentity::from_hello(header, hello), dial, last_welcomed_dial, known_end }
     }
 }

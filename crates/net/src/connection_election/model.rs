@@ -4,7 +4,7 @@
 //! without a connection, which models a growing backoff. Connections fail before and after they are
 //! established. Each end notices a failure at any later time and after receiving any prefix of the
 //! packets in transit; sometimes one end notices only by a timeout, or never. A node restarts as
-//! its next incarnation.
+//! its next incarnation, or removes its peer and adds it again as the next generation of its link.
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
 //! connection that both nodes hold. In a quiescent state, either both nodes hold the same
@@ -13,10 +13,10 @@
 //! are connected. So a node that holds a dead connection unknowingly does not prevent a new one.
 
 use super::{
-    Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
+    Connection, ConnectionElection, EndIdentity, HelloReply, IncomingHello, KnownPeer, OutgoingHello, State,
     WelcomeOutcome,
 };
-use crate::frame::{Dial, ProcessNonce};
+use crate::frame::{Dial, LinkEnd, ProcessNonce};
 use quorate_core::{Incarnation, NodeId};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -34,6 +34,8 @@ struct World {
     sent_hellos: BTreeSet<(usize, IncomingHello)>,
     remaining_faults: u8,
     remaining_restarts: u8,
+    /// What a restart begins.
+    next_end: NextEnd,
     /// Number of times that both backoffs have elapsed since the last fault, restart or timeout.
     elapsed_backoffs: u8,
 }
@@ -41,7 +43,7 @@ struct World {
 #[derive(Clone, Debug, Hash)]
 struct Node {
     election: ConnectionElection,
-    process: ProcessIdentity,
+    identity: EndIdentity,
     /// Number of dials that the node may still make without waiting for its backoff.
     spare_dials: u8,
     /// Whether the backoff has elapsed in a quiescent state since the node's last dial.
@@ -52,7 +54,8 @@ struct Node {
 #[derive(Clone, Debug, Hash)]
 struct Pipe {
     dialler: usize,
-    incarnation: Incarnation,
+    /// The dialler's end of the link.
+    link_end: LinkEnd,
     dial: Dial,
     /// Whether the dial has reached the other node.
     is_up: bool,
@@ -70,7 +73,7 @@ struct End {
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 enum Packet {
     Hello(IncomingHello),
-    Welcome(ProcessIdentity),
+    Welcome(EndIdentity),
     Refuse,
     Closed,
 }
@@ -106,6 +109,14 @@ enum Action {
     ElapseBackoffs,
 }
 
+/// The end of the link that a node begins with a restart.
+#[derive(Clone, Copy, Debug, Hash)]
+enum NextEnd {
+    Incarnation,
+    /// The process runs on. It forgets the link and creates a new one.
+    Generation,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RestartManner {
     /// The packets that the node has sent arrive, followed by the close of the connection.
@@ -117,10 +128,11 @@ enum RestartManner {
 }
 
 impl World {
-    fn new(Budget { spare_dials, faults: remaining_faults, restarts: remaining_restarts }: Budget) -> Self {
-        let process = ProcessIdentity { incarnation: Incarnation::FIRST, process_nonce: ProcessNonce(0) };
+    fn new(budget: Budget, next_end: NextEnd) -> Self {
+        let Budget { spare_dials, faults: remaining_faults, restarts: remaining_restarts } = budget;
+        let identity = EndIdentity { end: LinkEnd::first(Incarnation::FIRST), process_nonce: ProcessNonce(0) };
         let node =
-            |node| Node { election: new_election(node, process), process, spare_dials, has_backoff_elapsed: false };
+            |node| Node { election: new_election(node, identity), identity, spare_dials, has_backoff_elapsed: false };
         let nodes = [node(0), node(1)];
         Self {
             nodes,
@@ -128,6 +140,7 @@ impl World {
             sent_hellos: BTreeSet::new(),
             remaining_faults,
             remaining_restarts,
+            next_end,
             elapsed_backoffs: 0,
         }
     }
@@ -228,8 +241,8 @@ impl World {
         }
         let end = || End { is_open: true, inbox: Vec::new() };
         let ends = [end(), end()];
-        let incarnation = node.process.incarnation;
-        self.pipes.push(Pipe { dialler: index, incarnation, dial, is_up: false, is_cut: false, ends });
+        let link_end = node.identity.end;
+        self.pipes.push(Pipe { dialler: index, link_end, dial, is_up: false, is_cut: false, ends });
     }
 
     fn connect(&mut self, index: usize) {
@@ -240,8 +253,8 @@ impl World {
             return;
         };
         pipe.is_up = true;
-        let OutgoingHello { dial, last_welcomed_dial, known_incarnation } = outgoing;
-        let hello = IncomingHello { process: node.process, dial, last_welcomed_dial, known_incarnation };
+        let OutgoingHello { dial, last_welcomed_dial, known_end } = outgoing;
+        let hello = IncomingHello { sender: node.identity, dial, last_welcomed_dial, known_end };
         pipe.send(ACCEPTOR, Packet::Hello(hello));
         self.sent_hellos.insert((1 - pipe.dialler, hello));
     }
@@ -278,9 +291,17 @@ impl World {
 
     fn restart(&mut self, index: usize, manner: RestartManner) {
         let node = &mut self.nodes[index];
-        let incarnation = node.process.incarnation.next();
-        node.process = ProcessIdentity { incarnation, process_nonce: ProcessNonce(incarnation.0) };
-        node.election = new_election(index, node.process);
+        let LinkEnd { incarnation, generation } = node.identity.end;
+        node.identity = match self.next_end {
+            NextEnd::Incarnation => {
+                let incarnation = incarnation.next();
+                EndIdentity { end: LinkEnd::first(incarnation), process_nonce: ProcessNonce(incarnation.0) }
+            }
+            NextEnd::Generation => {
+                EndIdentity { end: LinkEnd { incarnation, generation: generation.next() }, ..node.identity }
+            }
+        };
+        node.election = new_election(index, node.identity);
         for pipe in &mut self.pipes {
             let end = pipe.end_of(index);
             match (pipe.is_up, end) {
@@ -310,7 +331,7 @@ impl World {
             Packet::Hello(hello) => match election.handle_hello(&hello) {
                 HelloReply::Welcome { connection, replaced } => {
                     assert_eq!(connection, expected);
-                    pipe.send(DIALLER, Packet::Welcome(self.nodes[node].process));
+                    pipe.send(DIALLER, Packet::Welcome(self.nodes[node].identity));
                     replaced.into_iter().for_each(|replaced| self.close_replaced(node, replaced));
                 }
                 HelloReply::Refuse(_) => {
@@ -318,7 +339,7 @@ impl World {
                     pipe.close(end);
                 }
             },
-            Packet::Welcome(process) => match election.handle_welcome(dial, process) {
+            Packet::Welcome(identity) => match election.handle_welcome(dial, identity) {
                 WelcomeOutcome::Established(connection) => assert_eq!(connection, expected),
                 WelcomeOutcome::Abandoned | WelcomeOutcome::Refuse(_) => pipe.close(end),
             },
@@ -374,10 +395,10 @@ impl World {
 }
 
 impl Node {
-    /// Whether the node has welcomed this pipe's dial, or a later one of the same incarnation.
+    /// Whether the node has welcomed this pipe's dial, or a later one of the same end.
     fn has_welcomed(&self, pipe: &Pipe) -> bool {
         let has_welcomed =
-            |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.last_welcomed_dial >= pipe.dial;
+            |known: KnownPeer| known.identity.end == pipe.link_end && known.last_welcomed_dial >= pipe.dial;
         self.election.known_peer.is_some_and(has_welcomed)
     }
 }
@@ -392,7 +413,7 @@ impl Pipe {
     }
 
     fn connection_at(&self, end: usize) -> Connection {
-        if end == DIALLER { Connection::Ours(self.dial) } else { Connection::Theirs(self.incarnation, self.dial) }
+        if end == DIALLER { Connection::Ours(self.dial) } else { Connection::Theirs(self.link_end, self.dial) }
     }
 
     fn send(&mut self, to: usize, packet: Packet) {
@@ -427,8 +448,8 @@ impl Pipe {
     }
 }
 
-fn new_election(index: usize, process: ProcessIdentity) -> ConnectionElection {
-    ConnectionElection::new(NodeId::from_index(index), process.incarnation, NodeId::from_index(1 - index))
+fn new_election(index: usize, identity: EndIdentity) -> ConnectionElection {
+    ConnectionElection::new(NodeId::from_index(index), identity.end, NodeId::from_index(1 - index))
 }
 
 /// Visits every reachable state, and panics at a violated invariant. Returns the number of states,
@@ -472,7 +493,11 @@ struct Budget {
 }
 
 fn check_all_states(budget: Budget) {
-    let (states, connected) = explore(World::new(budget));
+    check_all_states_with(budget, NextEnd::Incarnation);
+}
+
+fn check_all_states_with(budget: Budget, next_end: NextEnd) {
+    let (states, connected) = explore(World::new(budget, next_end));
     println!("{states} states, of which {connected} are quiescent with a shared connection");
     assert!(connected > 0, "the nodes must be able to connect");
 }
@@ -503,7 +528,15 @@ fn a_restarted_node_reconnects() {
 }
 
 #[test]
+fn a_node_that_adds_its_peer_again_reconnects() {
+    check_all_states_with(Budget { spare_dials: 1, faults: 0, restarts: 1 }, NextEnd::Generation);
+    check_all_states_with(Budget { spare_dials: 0, faults: 1, restarts: 1 }, NextEnd::Generation);
+}
+
+#[test]
 #[ignore = "long: ./check long"]
 fn a_restarted_node_reconnects_however_a_connection_breaks() {
-    check_all_states(Budget { spare_dials: 1, faults: 1, restarts: 1 });
+    for next_end in [NextEnd::Incarnation, NextEnd::Generation] {
+        check_all_states_with(Budget { spare_dials: 1, faults: 1, restarts: 1 }, next_end);
+    }
 }

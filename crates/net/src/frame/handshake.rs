@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Maximum length of the name of a group or algorithm.
 const MAX_NAME_BYTES: usize = 128;
 
-/// The number of a connection attempt from one incarnation of a node to a given peer, from 1.
+/// The number of a connection attempt from one [`LinkEnd`] of a node to a given peer, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dial(pub u64);
 
@@ -40,6 +40,42 @@ impl fmt::Display for Dial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessNonce(pub u64);
 
+/// Number of changes of the peer set that a process had made when it created its link to a peer.
+///
+/// A peer that is removed and added again gets a new link with a later generation, although both
+/// processes may have run on. So the other end can tell the new link from the old one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Generation(pub u64);
+
+impl Generation {
+    /// The links to the peers with which a process starts.
+    pub const FIRST: Self = Self(0);
+
+    /// The generation of the links that the next change of the peer set creates.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// One end of a link: an incarnation of a node, and the generation of its link to the peer. A later
+/// end of the same node is greater.
+///
+/// Everything that two nodes remember of each other (sequence numbers, acknowledgements, dials)
+/// belongs to a pair of ends. So a node can forget a removed peer completely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LinkEnd {
+    pub incarnation: Incarnation,
+    pub generation: Generation,
+}
+
+impl LinkEnd {
+    /// The end of a link that an incarnation creates when it starts.
+    pub const fn first(incarnation: Incarnation) -> Self {
+        Self { incarnation, generation: Generation::FIRST }
+    }
+}
+
 /// The first frame of the node that dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
@@ -49,24 +85,28 @@ pub struct Hello {
     pub message_format: u32,
     /// The node for which the Hello is meant.
     pub to: NodeId,
-    /// The number of nodes in the sender's configuration of the group.
+    /// The number of nodes in the sender's configuration of the group; 0 if its peers may change.
     pub group_size: u32,
     pub dial: Dial,
-    /// The receiver's last dial, of its incarnation `known_incarnation`, that the sender welcomed.
+    /// The receiver's last dial, from its end `known_end`, that the sender welcomed.
     pub last_welcomed_dial: Dial,
-    /// The receiver's incarnation that the sender was connected to last. The header's
-    /// acknowledgement refers to it.
-    pub known_incarnation: Option<Incarnation>,
+    /// The receiver's end that the sender was connected to last. The header's acknowledgement
+    /// refers to it.
+    pub known_end: Option<LinkEnd>,
     pub process_nonce: ProcessNonce,
+    /// The generation of the sender's link to the receiver.
+    pub generation: Generation,
 }
 
 /// The reply that accepts a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     pub dial: Dial,
-    /// The receiver's incarnation, to which the header's acknowledgement refers.
-    pub receiver_incarnation: Incarnation,
+    /// The receiver's end, to which the header's acknowledgement refers.
+    pub receiver_end: LinkEnd,
     pub process_nonce: ProcessNonce,
+    /// The generation of the sender's link to the receiver.
+    pub generation: Generation,
 }
 
 /// Why a node refuses a connection. The text addresses the operator of the node that dialled: "this
@@ -128,12 +168,17 @@ pub enum Refusal {
     TooManyPending,
     #[error("the other node is stopping. No message was lost; this node dials again.")]
     Stopping,
+    #[error(
+        "this node is not among the peers of the other node, which has not added it yet or has removed it. This node \
+         dials again; if it was removed for good, stop it."
+    )]
+    NotAPeer,
 }
 
 impl Refusal {
     /// Whether a later dial can succeed without a change by the operator.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Crossed | Self::OldDial | Self::TooManyPending | Self::Stopping)
+        matches!(self, Self::Crossed | Self::OldDial | Self::TooManyPending | Self::Stopping | Self::NotAPeer)
     }
 
     pub(super) fn validated(self) -> Result<Self, FrameError> {
@@ -150,7 +195,8 @@ impl Refusal {
             | Self::DuplicateIncarnation { .. }
             | Self::SupersededIncarnation { .. }
             | Self::TooManyPending
-            | Self::Stopping => {}
+            | Self::Stopping
+            | Self::NotAPeer => {}
         }
         Ok(self)
     }
@@ -178,7 +224,9 @@ pub struct HandshakeTerms {
     pub algorithm: String,
     pub message_format: u32,
     pub me: NodeId,
-    pub group_size: u32,
+    /// The size of the group, which is not compared if it is `None`: nodes whose peers may change
+    /// learn of a change at different times.
+    pub group_size: Option<u32>,
 }
 
 impl HandshakeTerms {
@@ -186,7 +234,7 @@ impl HandshakeTerms {
     /// The [`ConnectionElection`](crate::connection_election::ConnectionElection) decides whether
     /// to use the connection.
     pub fn check(&self, header: &Header, hello: &Hello) -> Result<(), Refusal> {
-        let (me, group_size) = (self.me, self.group_size);
+        let me = self.me;
         if header.group != self.group.number() || hello.group != self.group.as_str() {
             Err(Refusal::OtherGroup { group: self.group.as_str().to_owned() })
         } else if hello.to != me {
@@ -197,12 +245,19 @@ impl HandshakeTerms {
             Err(Refusal::OtherAlgorithm { algorithm: self.algorithm.clone() })
         } else if hello.message_format != self.message_format {
             Err(Refusal::OtherFormat { format: self.message_format })
-        } else if header.sender.number() > group_size {
-            Err(Refusal::NotAMember { group_size })
-        } else if hello.group_size != group_size {
-            Err(Refusal::OtherSize { group_size })
         } else {
-            Ok(())
+            self.group_size.map_or(Ok(()), |group_size| check_size(group_size, header, hello))
         }
+    }
+}
+
+/// Checks that the sender of a Hello belongs to a group of this size, and knows the size.
+fn check_size(group_size: u32, header: &Header, hello: &Hello) -> Result<(), Refusal> {
+    if header.sender.number() > group_size {
+        Err(Refusal::NotAMember { group_size })
+    } else if hello.group_size != group_size {
+        Err(Refusal::OtherSize { group_size })
+    } else {
+        Ok(())
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 pub use batch::BatchReader;
 pub(crate) use batch::{BATCH_HEAD_BYTES, MAX_MESSAGE_HEAD_BYTES, append_message, begin_batch};
 pub use error::FrameError;
-pub use handshake::{Dial, HandshakeTerms, Hello, ProcessNonce, Refusal, Welcome};
+pub use handshake::{Dial, Generation, HandshakeTerms, Hello, LinkEnd, ProcessNonce, Refusal, Welcome};
 
 use crate::group::GroupNumber;
 use bytes::{Bytes, BytesMut};
@@ -69,7 +69,7 @@ pub struct Header {
     /// The epoch of the sender's view.
     pub epoch: Epoch,
     /// The number of the last message that the sender has consumed from the receiver's current
-    /// incarnation; 0 for none. Numbers count the transmissions of one incarnation to all
+    /// [`LinkEnd`]; 0 for none. Numbers count the transmissions of one incarnation to all
     /// receivers, from 1, so on one link they grow with gaps.
     pub acknowledged: u64,
 }

@@ -1,9 +1,9 @@
 //! Tests of complete, truncated, damaged and forged frames.
 
 use super::{
-    BATCH_TAIL, BatchReader, Body, CHECKSUM_BYTES, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD_BYTES,
-    HandshakeTerms, Header, Hello, Kind, LENGTH_FIELD_BYTES, ProcessNonce, Refusal, Welcome, append_message,
-    begin_batch, encode, seal, seal_batch,
+    BATCH_TAIL, BatchReader, Body, CHECKSUM_BYTES, Dial, FRAME_LIMIT, Frame, FrameError, Generation, HANDSHAKE_LIMIT,
+    HEAD_BYTES, HandshakeTerms, Header, Hello, Kind, LENGTH_FIELD_BYTES, LinkEnd, ProcessNonce, Refusal, Welcome,
+    append_message, begin_batch, encode, seal, seal_batch,
 };
 use crate::group::{GroupName, GroupNumber};
 use bytes::{Bytes, BytesMut};
@@ -29,8 +29,9 @@ fn hello() -> Hello {
         group_size: 3,
         dial: Dial(7),
         last_welcomed_dial: Dial(2),
-        known_incarnation: Some(Incarnation(1)),
+        known_end: Some(LinkEnd { incarnation: Incarnation(1), generation: Generation(3) }),
         process_nonce: ProcessNonce(99),
+        generation: Generation(2),
     }
 }
 
@@ -66,11 +67,13 @@ fn one_body_of_each_kind() -> Vec<Body> {
         Body::Hello(hello()),
         Body::Welcome(Welcome {
             dial: Dial(7),
-            receiver_incarnation: Incarnation(4),
+            receiver_end: LinkEnd { incarnation: Incarnation(4), generation: Generation(1) },
             process_nonce: ProcessNonce(u64::MAX),
+            generation: Generation(u64::MAX),
         }),
         Body::Refuse(Refusal::OtherGroup { group: "west".into() }),
         Body::Refuse(Refusal::Crossed),
+        Body::Refuse(Refusal::NotAPeer),
         // One message: number 9 in eight bytes, difference 0, length 1, and the byte 7.
         Body::Batch(Bytes::from_static(&[9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7])),
         Body::Ack,
@@ -281,7 +284,8 @@ fn a_hello_that_does_not_fit_the_configuration_is_refused() {
     let group: GroupName = "orders".parse().unwrap();
     let header = Header { group: group.number(), ..header() };
     let me = NodeId::from_index(0);
-    let terms = HandshakeTerms { group, algorithm: "ricart-agrawala".into(), message_format: 1, me, group_size: 3 };
+    let (algorithm, group_size) = ("ricart-agrawala".into(), Some(3));
+    let terms = HandshakeTerms { group, algorithm, message_format: 1, me, group_size };
     assert_eq!(terms.check(&header, &hello()), Ok(()));
     let check = |hello: Hello| terms.check(&header, &hello);
     assert_eq!(check(Hello { group: "a".into(), ..hello() }), Err(Refusal::OtherGroup { group: "orders".into() }));
@@ -295,6 +299,12 @@ fn a_hello_that_does_not_fit_the_configuration_is_refused() {
     assert_eq!(check_sender(NodeId::from_index(3)), Err(Refusal::NotAMember { group_size: 3 }));
     let wrong_number = Header { group: GroupNumber(1), ..header };
     assert!(matches!(terms.check(&wrong_number, &hello()), Err(Refusal::OtherGroup { .. })));
+    // Sizes and numbers do not matter if the peers may change.
+    let changing_terms = HandshakeTerms { group_size: None, ..terms.clone() };
+    let newcomer = Header { sender: NodeId::from_index(3), ..header };
+    assert_eq!(changing_terms.check(&newcomer, &Hello { group_size: 4, ..hello() }), Ok(()));
+    let wrong_receiver = Hello { to: NodeId::from_index(1), ..hello() };
+    assert_eq!(changing_terms.check(&newcomer, &wrong_receiver), Err(Refusal::WrongNode { receiver: me }));
 }
 
 proptest! {

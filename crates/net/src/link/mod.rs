@@ -3,9 +3,10 @@
 //!
 //! A link survives its connections. It retransmits on the next connection what was not acknowledged
 //! on the last one, in order, and the receiver recognises duplicates by their numbers. So between
-//! two given incarnations no message is lost, repeated or reordered. When the peer restarts as
-//! another incarnation, the link drops the messages for the old one. Messages from before the first
-//! connection go to the first incarnation that connects.
+//! two given ends no message is lost, repeated or reordered. A peer has a later [`LinkEnd`] when it
+//! restarts as another incarnation, and when it removes this node from its peers and adds it again.
+//! Then the link drops the messages for the old end. Messages from before the first connection go
+//! to the first end that connects.
 //!
 //! This module performs no IO and reads no clock; its callers do.
 
@@ -17,20 +18,21 @@ mod tests;
 pub use outgoing::{LinkLimits, PushError};
 pub use receipts::{DuplicateFilter, Receipt};
 
-use crate::frame::{Body, Header, encode};
+use crate::frame::{Body, Generation, Header, LinkEnd, encode};
 use crate::group::GroupNumber;
 use bytes::Bytes;
 use outgoing::Outgoing;
 use quorate_core::{Epoch, Incarnation, NodeId};
 use receipts::Acknowledgements;
+use std::cmp::Ordering;
 use thiserror::Error;
 
-/// The sender that a link writes into the headers of its frames.
+/// The node that has the link, which is the sender in the headers of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub group: GroupNumber,
     pub node: NodeId,
-    pub incarnation: Incarnation,
+    pub end: LinkEnd,
 }
 
 /// One node's side of its link to one peer.
@@ -38,20 +40,23 @@ pub struct Origin {
 pub struct Link {
     origin: Origin,
     peer: NodeId,
-    peer_incarnation: Option<Incarnation>,
+    peer_end: Option<LinkEnd>,
     outgoing: Outgoing,
     acknowledgements: Acknowledgements,
 }
 
-/// How a new connection continues a link, which depends on the peer's incarnation.
+/// How a new connection continues a link, which depends on the peer's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkStart {
-    /// The first incarnation that connected: all queued messages are for it.
+    /// The first end that connected: all queued messages are for it.
     First,
-    /// The same incarnation as before: the link retransmits all unacknowledged messages.
+    /// The same end as before: the link retransmits all unacknowledged messages.
     Resumed,
     /// Another incarnation: the link dropped this many messages, which were for the previous one.
     Restarted { dropped: u64 },
+    /// The same incarnation, which has removed this node from its peers and added it again: the
+    /// link dropped this many messages, which were for the previous link.
+    Readded { dropped: u64 },
 }
 
 /// Why a frame does not belong to this link. The link is unchanged.
@@ -78,6 +83,11 @@ pub enum LinkError {
     )]
     OlderIncarnation { peer: NodeId, sender_incarnation: Incarnation, known_incarnation: Incarnation },
     #[error(
+        "node {peer} tries to continue a link that it has replaced since. Nothing was changed; its current link is not \
+         affected."
+    )]
+    ReplacedLink { peer: NodeId },
+    #[error(
         "node {peer} acknowledges message {acknowledged}, but the last message sent to it is {last_sent}. No message was \
          released and the connection was closed; run the same release on both nodes."
     )]
@@ -90,7 +100,7 @@ impl Link {
         Self {
             origin,
             peer,
-            peer_incarnation: None,
+            peer_end: None,
             outgoing: Outgoing::new(limits),
             acknowledgements: Acknowledgements::default(),
         }
@@ -101,40 +111,51 @@ impl Link {
         self.peer
     }
 
-    /// The peer's incarnation that connected last, to which our acknowledgements refer.
-    pub fn peer_incarnation(&self) -> Option<Incarnation> {
-        self.peer_incarnation
+    /// The peer's end that connected last, to which our acknowledgements refer.
+    pub fn peer_end(&self) -> Option<LinkEnd> {
+        self.peer_end
     }
 
     // --------------------------------------------------------------------- connections
 
-    /// Starts using a connection that both ends have accepted. `header` is from the peer's Hello or
-    /// Welcome, and its acknowledgement refers to our incarnation `acknowledged_incarnation`.
+    /// Starts using a connection that both nodes have accepted. `header` is from the Hello or
+    /// Welcome of a peer whose link has this generation, and its acknowledgement refers to our end
+    /// `acknowledged_end`.
     ///
     /// After this, [`take_frame`](Self::take_frame) returns all unacknowledged frames again, from
     /// the first one on.
     pub fn begin_connection(
         &mut self,
         header: &Header,
-        acknowledged_incarnation: Option<Incarnation>,
+        generation: Generation,
+        acknowledged_end: Option<LinkEnd>,
     ) -> Result<LinkStart, LinkError> {
         self.check_sender(header)?;
-        let sender_incarnation = header.incarnation;
-        if let Some(known_incarnation) = self.peer_incarnation.filter(|known| sender_incarnation < *known) {
-            return Err(LinkError::OlderIncarnation { peer: self.peer, sender_incarnation, known_incarnation });
-        }
-        // An acknowledgement to an older incarnation of ours says nothing about our current one.
-        let acknowledged =
-            if acknowledged_incarnation == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
-        let start = match self.peer_incarnation {
-            None => LinkStart::First,
-            Some(known) if known == sender_incarnation => LinkStart::Resumed,
-            Some(_) => LinkStart::Restarted { dropped: 0 },
-        };
+        let peer_end = LinkEnd { incarnation: header.incarnation, generation };
+        let start = self.start_with(peer_end)?;
+        // An acknowledgement to an older end of ours says nothing about our current one.
+        let acknowledged = if acknowledged_end == Some(self.origin.end) { header.acknowledged } else { 0 };
         let last_sent = if start == LinkStart::Resumed { self.outgoing.last_sent() } else { 0 };
         self.check_acknowledged(acknowledged, last_sent)?;
-        self.peer_incarnation = Some(sender_incarnation);
+        self.peer_end = Some(peer_end);
         Ok(self.prepare_messages(start, acknowledged))
+    }
+
+    /// How a connection to this end of the peer continues the link, before anything is dropped.
+    /// Fails if the end is older than the known one.
+    fn start_with(&self, peer_end: LinkEnd) -> Result<LinkStart, LinkError> {
+        let peer = self.peer;
+        let Some(known) = self.peer_end else { return Ok(LinkStart::First) };
+        let (sender_incarnation, known_incarnation) = (peer_end.incarnation, known.incarnation);
+        match sender_incarnation.cmp(&known_incarnation) {
+            Ordering::Less => Err(LinkError::OlderIncarnation { peer, sender_incarnation, known_incarnation }),
+            Ordering::Greater => Ok(LinkStart::Restarted { dropped: 0 }),
+            Ordering::Equal => match peer_end.generation.cmp(&known.generation) {
+                Ordering::Less => Err(LinkError::ReplacedLink { peer }),
+                Ordering::Equal => Ok(LinkStart::Resumed),
+                Ordering::Greater => Ok(LinkStart::Readded { dropped: 0 }),
+            },
+        }
     }
 
     /// Prepares the outgoing messages and acknowledgements for the connection. Returns `start` with
@@ -147,18 +168,22 @@ impl Link {
                 self.outgoing.rewind();
                 start
             }
-            LinkStart::Restarted { .. } => {
-                self.acknowledgements.reset();
-                LinkStart::Restarted { dropped: self.outgoing.drop_all() }
-            }
+            LinkStart::Restarted { .. } => LinkStart::Restarted { dropped: self.reset() },
+            LinkStart::Readded { .. } => LinkStart::Readded { dropped: self.reset() },
         }
+    }
+
+    /// Forgets everything about the peer's previous end. Returns the number of dropped messages.
+    fn reset(&mut self) -> u64 {
+        self.acknowledgements.reset();
+        self.outgoing.drop_all()
     }
 
     /// Applies the acknowledgement in the header of a received frame. On success the caller
     /// processes the body.
     pub fn receive_header(&mut self, header: &Header) -> Result<(), LinkError> {
         self.check_sender(header)?;
-        if self.peer_incarnation != Some(header.incarnation) {
+        if self.peer_end.map(|end| end.incarnation) != Some(header.incarnation) {
             return Err(LinkError::OtherIncarnation { peer: self.peer, sender_incarnation: header.incarnation });
         }
         self.check_acknowledged(header.acknowledged, self.outgoing.last_sent())?;
@@ -199,7 +224,7 @@ impl Link {
     /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which
     /// is harmless because acknowledgements only grow.
     pub fn take_frame(&mut self, epoch: Epoch) -> Option<Bytes> {
-        self.peer_incarnation?;
+        self.peer_end?;
         if let Some(frame) = self.outgoing.take_retransmission() {
             return Some(frame);
         }
@@ -213,7 +238,12 @@ impl Link {
 
     /// Whether [`take_frame`](Self::take_frame) would return a frame.
     pub fn has_frames(&self) -> bool {
-        self.peer_incarnation.is_some() && (self.outgoing.has_retransmission() || self.outgoing.has_new())
+        self.peer_end.is_some() && (self.outgoing.has_retransmission() || self.outgoing.has_new())
+    }
+
+    /// Number of messages in all frames that were taken, those sent again included.
+    pub fn messages_sent(&self) -> u64 {
+        self.outgoing.messages_sent()
     }
 
     /// Number of bytes that are queued or not acknowledged.
@@ -229,15 +259,14 @@ impl Link {
     // --------------------------------------------------------------- received messages
 
     /// Records that the node consumed a batch of `bytes`, and with it all messages up to number
-    /// `last` of this incarnation of the peer. A record for an incarnation that has ended changes
-    /// nothing.
-    pub fn record_consumed(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
-        if self.peer_incarnation == Some(incarnation) {
+    /// `last` of this end of the peer. A record for an earlier end changes nothing.
+    pub fn record_consumed(&mut self, peer_end: LinkEnd, last: u64, bytes: usize) {
+        if self.peer_end == Some(peer_end) {
             self.acknowledgements.record_batch(last, bytes);
         }
     }
 
-    /// The number of the last message consumed from the peer's current incarnation.
+    /// The number of the last message consumed from the peer's current end.
     pub fn last_consumed(&self) -> u64 {
         self.acknowledgements.last_number()
     }
@@ -259,8 +288,8 @@ impl Link {
 
     /// The header of a frame that is written now.
     pub fn header(&self, epoch: Epoch) -> Header {
-        let Origin { group, node: sender, incarnation } = self.origin;
-        Header { group, sender, incarnation, epoch, acknowledged: self.acknowledgements.last_number() }
+        let Origin { group, node: sender, end } = self.origin;
+        Header { group, sender, incarnation: end.incarnation, epoch, acknowledged: self.acknowledgements.last_number() }
     }
 
     /// A frame with this body. Like every new frame it acknowledges all consumed messages.

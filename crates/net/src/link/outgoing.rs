@@ -67,7 +67,7 @@ pub(super) struct Outgoing {
     limits: LinkLimits,
     /// The number of the last pushed message.
     last_pushed: u64,
-    /// The number of the last message sent to the peer's current incarnation.
+    /// The number of the last message sent to the peer's current end.
     last_sent: u64,
     /// Number of bytes in the frames, batches and chunk below.
     held_bytes: usize,
@@ -81,6 +81,8 @@ pub(super) struct Outgoing {
     chunk: BytesMut,
     /// Number of messages in the open batch.
     open_messages: u64,
+    /// Number of messages in all frames that were taken, again or for the first time.
+    messages_sent: u64,
 }
 
 /// A closed batch that is not a frame yet: its header is written when it is sent.
@@ -114,6 +116,7 @@ impl Outgoing {
             closed_batches: VecDeque::new(),
             chunk: BytesMut::new(),
             open_messages: 0,
+            messages_sent: 0,
         }
     }
 
@@ -194,6 +197,7 @@ impl Outgoing {
     pub(super) fn take_retransmission(&mut self) -> Option<Bytes> {
         let frame = self.in_flight.get(self.frames_on_connection)?;
         self.frames_on_connection += 1;
+        self.messages_sent += frame.messages;
         Some(frame.bytes.clone())
     }
 
@@ -208,6 +212,7 @@ impl Outgoing {
         self.in_flight.push_back(FrameInFlight { bytes: bytes.clone(), last, messages });
         self.frames_on_connection = self.in_flight.len();
         self.last_sent = last;
+        self.messages_sent += messages;
         Some(bytes)
     }
 
@@ -227,8 +232,8 @@ impl Outgoing {
         self.frames_on_connection = 0;
     }
 
-    /// Drops everything, because the peer restarted as another incarnation. Returns the number of
-    /// dropped messages.
+    /// Drops everything, because the peer has another end now. Returns the number of dropped
+    /// messages.
     pub(super) fn drop_all(&mut self) -> u64 {
         self.close_batch();
         let sent = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
@@ -239,6 +244,10 @@ impl Outgoing {
 
     pub(super) fn last_sent(&self) -> u64 {
         self.last_sent
+    }
+
+    pub(super) fn messages_sent(&self) -> u64 {
+        self.messages_sent
     }
 
     pub(super) fn held_bytes(&self) -> usize {

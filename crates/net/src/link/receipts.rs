@@ -1,6 +1,6 @@
 //! Received messages of a link: acknowledgements that are owed, and the detection of duplicates.
 
-use quorate_core::Incarnation;
+use crate::frame::LinkEnd;
 
 /// Number of consumed bytes after which the link acknowledges immediately. It is far below the
 /// maximum number of bytes that the sender holds, so that the sender does not wait for
@@ -32,7 +32,7 @@ impl Acknowledgements {
         *self = Self { last_number: self.last_number, ..Self::default() };
     }
 
-    /// Forgets everything, for a new incarnation of the peer, whose message numbers begin at 1.
+    /// Forgets everything, for a new end of the peer.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }
@@ -62,22 +62,21 @@ pub enum Receipt {
 /// task may own the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateFilter {
-    /// The latest incarnation of the peer.
-    incarnation: Option<Incarnation>,
+    /// The latest end of the peer.
+    peer_end: Option<LinkEnd>,
     last_number: u64,
     duplicates: u64,
 }
 
 impl DuplicateFilter {
-    /// Begins a batch from this incarnation of the peer. Message numbers start again with the first
-    /// batch of a later incarnation. Returns `false` for an earlier incarnation, whose batch the
-    /// caller must discard.
+    /// Begins a batch from this end of the peer. Message numbers start again with the first batch
+    /// of a later end. Returns `false` for an earlier end, whose batch the caller must discard.
     #[must_use]
-    pub fn begin_batch(&mut self, incarnation: Incarnation) -> bool {
-        if self.incarnation < Some(incarnation) {
-            (self.incarnation, self.last_number) = (Some(incarnation), 0);
+    pub fn begin_batch(&mut self, peer_end: LinkEnd) -> bool {
+        if self.peer_end < Some(peer_end) {
+            (self.peer_end, self.last_number) = (Some(peer_end), 0);
         }
-        self.incarnation == Some(incarnation)
+        self.peer_end == Some(peer_end)
     }
 
     /// Classifies the next message of the batch by its number, and records it.
@@ -92,12 +91,12 @@ impl DuplicateFilter {
         }
     }
 
-    /// The last number received from the current incarnation; 0 for none.
+    /// The last number received from the current end; 0 for none.
     pub fn last_number(&self) -> u64 {
         self.last_number
     }
 
-    /// Number of duplicates received, over all incarnations.
+    /// Number of duplicates received, over all ends.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }

@@ -2,7 +2,7 @@
 //! restart at any time.
 
 use super::{DuplicateFilter, Link, LinkError, LinkLimits, LinkStart, Origin, PushError, Receipt};
-use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Header};
+use crate::frame::{BatchReader, Body, FRAME_LIMIT, Frame, Generation, Header, LinkEnd};
 use crate::group::GroupNumber;
 use bytes::BytesMut;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -13,9 +13,14 @@ use std::collections::BTreeMap;
 const GROUP: GroupNumber = GroupNumber(7);
 const EPOCH: Epoch = Epoch(0);
 
+/// The first end of a link in this incarnation.
+fn end(incarnation: u64) -> LinkEnd {
+    LinkEnd::first(Incarnation(incarnation))
+}
+
 /// The link of one of two nodes, called sides 0 and 1, to the other.
 fn link(side: usize, incarnation: u64, limits: LinkLimits) -> Link {
-    let origin = Origin { group: GROUP, node: NodeId::from_index(side), incarnation: Incarnation(incarnation) };
+    let origin = Origin { group: GROUP, node: NodeId::from_index(side), end: end(incarnation) };
     Link::new(origin, NodeId::from_index(1 - side), limits)
 }
 
@@ -31,11 +36,11 @@ fn message_numbers(frame: &[u8]) -> Vec<u64> {
     BatchReader::new(&body).map(|message| message.unwrap().0).collect()
 }
 
-/// The link of side 0 in incarnation 0, connected to incarnation 0 of side 1. The second argument
-/// of `begin_connection` is the incarnation of side 0 to which the header's acknowledgement refers.
+/// The link of side 0 in incarnation 0, connected to incarnation 0 of side 1. The last argument
+/// of `begin_connection` is the end of side 0 to which the header's acknowledgement refers.
 fn connected_link(limits: LinkLimits) -> Link {
     let mut link = link(0, 0, limits);
-    assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Ok(LinkStart::First));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 0), Generation::FIRST, None), Ok(LinkStart::First));
     link
 }
 
@@ -46,7 +51,7 @@ fn messages_wait_for_the_first_connection() {
     let mut link = link(0, 0, LinkLimits::default());
     link.push(3, b"three").unwrap();
     assert!(link.take_frame(EPOCH).is_none() && !link.has_frames());
-    assert_eq!(link.begin_connection(&header_of(1, 9, 0), None), Ok(LinkStart::First));
+    assert_eq!(link.begin_connection(&header_of(1, 9, 0), Generation::FIRST, None), Ok(LinkStart::First));
     link.push(5, b"five").unwrap();
     assert_eq!(message_numbers(&link.take_frame(EPOCH).unwrap()), [3, 5]);
     assert!(link.take_frame(EPOCH).is_none() && !link.has_frames());
@@ -62,7 +67,7 @@ fn unacknowledged_frames_are_sent_again_before_new_ones() {
     }
     link.push(4, b"new").unwrap();
     link.receive_header(&header_of(1, 0, 1)).unwrap();
-    assert_eq!(link.begin_connection(&header_of(1, 0, 2), Some(Incarnation(0))), Ok(LinkStart::Resumed));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 2), Generation::FIRST, Some(end(0))), Ok(LinkStart::Resumed));
     assert_eq!(link.take_frame(EPOCH), Some(frames[2].clone()));
     assert_eq!(message_numbers(&link.take_frame(EPOCH).unwrap()), [4]);
     link.receive_header(&header_of(1, 0, 4)).unwrap();
@@ -76,7 +81,7 @@ fn an_acknowledgement_during_a_retransmission_leaves_no_gap() {
         link.push(number, b"word").unwrap();
         link.take_frame(EPOCH).unwrap();
     }
-    link.begin_connection(&header_of(1, 0, 0), Some(Incarnation(0))).unwrap();
+    link.begin_connection(&header_of(1, 0, 0), Generation::FIRST, Some(end(0))).unwrap();
     assert_eq!(message_numbers(&link.take_frame(EPOCH).unwrap()), [1]);
     assert_eq!(message_numbers(&link.take_frame(EPOCH).unwrap()), [2]);
     link.receive_header(&header_of(1, 0, 1)).unwrap();
@@ -102,10 +107,13 @@ fn a_new_incarnation_gets_no_message_for_the_previous_one() {
     (1..=3).for_each(|number| link.push(number, b"in flight").unwrap());
     link.take_frame(EPOCH).unwrap();
     (4..=5).for_each(|number| link.push(number, b"not sent").unwrap());
-    link.record_consumed(Incarnation(0), 17, 100);
-    assert_eq!(link.begin_connection(&header_of(1, 1, 0), None), Ok(LinkStart::Restarted { dropped: 5 }));
+    link.record_consumed(end(0), 17, 100);
+    assert_eq!(
+        link.begin_connection(&header_of(1, 1, 0), Generation::FIRST, None),
+        Ok(LinkStart::Restarted { dropped: 5 })
+    );
     assert_eq!((link.held_bytes(), link.has_frames(), link.last_consumed()), (0, false, 0));
-    link.record_consumed(Incarnation(0), 18, 100);
+    link.record_consumed(end(0), 18, 100);
     assert_eq!((link.last_consumed(), link.has_unacknowledged()), (0, false));
     link.push(6, b"new").unwrap();
     assert_eq!(message_numbers(&link.take_frame(EPOCH).unwrap()), [6]);
@@ -114,7 +122,30 @@ fn a_new_incarnation_gets_no_message_for_the_previous_one() {
         sender_incarnation: Incarnation(0),
         known_incarnation: Incarnation(1),
     };
-    assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Err(error));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 0), Generation::FIRST, None), Err(error));
+}
+
+#[test]
+fn a_peer_that_added_this_node_again_gets_no_message_for_its_previous_link() {
+    let mut link = connected_link(LinkLimits::default());
+    link.push(1, b"in flight").unwrap();
+    link.take_frame(EPOCH).unwrap();
+    link.push(2, b"not sent").unwrap();
+    link.record_consumed(end(0), 17, 100);
+    // The new link has consumed nothing from this one, so its acknowledgement does not count.
+    let readded = LinkEnd { generation: Generation(1), ..end(0) };
+    assert_eq!(
+        link.begin_connection(&header_of(1, 0, 9), readded.generation, None),
+        Ok(LinkStart::Readded { dropped: 2 })
+    );
+    assert_eq!((link.held_bytes(), link.has_frames(), link.last_consumed()), (0, false, 0));
+    link.record_consumed(end(0), 18, 100);
+    assert_eq!((link.last_consumed(), link.has_unacknowledged()), (0, false));
+    link.record_consumed(readded, 19, 100);
+    assert_eq!(link.last_consumed(), 19);
+    let peer = NodeId::from_index(1);
+    let replaced = link.begin_connection(&header_of(1, 0, 0), Generation::FIRST, None);
+    assert_eq!(replaced, Err(LinkError::ReplacedLink { peer }));
 }
 
 #[test]
@@ -125,13 +156,16 @@ fn an_acknowledgement_of_a_message_never_sent_releases_nothing() {
     link.push(9, b"not sent").unwrap();
     let error = LinkError::NeverSent { peer: NodeId::from_index(1), acknowledged: 9, last_sent: 8 };
     assert_eq!(link.receive_header(&header_of(1, 0, 9)), Err(error.clone()));
-    assert_eq!(link.begin_connection(&header_of(1, 0, 9), Some(Incarnation(0))), Err(error));
+    assert_eq!(link.begin_connection(&header_of(1, 0, 9), Generation::FIRST, Some(end(0))), Err(error));
     assert!(link.receive_header(&header_of(1, 0, u64::MAX)).is_err());
     // Nothing at all was sent to another incarnation.
-    assert!(link.begin_connection(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
-    assert!(link.held_bytes() > sent_bytes && link.peer_incarnation() == Some(Incarnation(0)));
+    assert!(link.begin_connection(&header_of(1, 1, 1), Generation::FIRST, Some(end(0))).is_err());
+    assert!(link.held_bytes() > sent_bytes && link.peer_end() == Some(end(0)));
     // An acknowledgement that does not refer to this incarnation of side 0 is ignored.
-    assert_eq!(link.begin_connection(&header_of(1, 1, 99), None), Ok(LinkStart::Restarted { dropped: 2 }));
+    assert_eq!(
+        link.begin_connection(&header_of(1, 1, 99), Generation::FIRST, None),
+        Ok(LinkStart::Restarted { dropped: 2 })
+    );
 }
 
 #[test]
@@ -186,10 +220,10 @@ fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
 #[test]
 fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     let mut link = connected_link(LinkLimits::default());
-    link.record_consumed(Incarnation(0), 5, 10);
+    link.record_consumed(end(0), 5, 10);
     assert!(link.has_unacknowledged() && !link.must_acknowledge_now());
     // More than 64 KiB are unacknowledged now.
-    link.record_consumed(Incarnation(0), 6, 70_000);
+    link.record_consumed(end(0), 6, 70_000);
     assert!(link.must_acknowledge_now());
     let frame = link.frame(EPOCH, &Body::Ack);
     assert_eq!(Frame::next(&mut frame.into(), FRAME_LIMIT).unwrap().unwrap().header.acknowledged, 6);
@@ -197,8 +231,8 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
     // A retransmitted frame carries an old acknowledgement, so the new one is still owed.
     link.push(1, b"word").unwrap();
     link.take_frame(EPOCH).unwrap();
-    link.begin_connection(&header_of(1, 0, 0), None).unwrap();
-    link.record_consumed(Incarnation(0), 7, 10);
+    link.begin_connection(&header_of(1, 0, 0), Generation::FIRST, None).unwrap();
+    link.record_consumed(end(0), 7, 10);
     link.take_frame(EPOCH).unwrap();
     assert!(link.has_unacknowledged());
     link.push(2, b"word").unwrap();
@@ -245,6 +279,10 @@ enum Action {
     Restart {
         side: usize,
     },
+    /// The side removes the other from its peers, and adds it again with a new link.
+    Readd {
+        side: usize,
+    },
 }
 
 fn actions() -> impl Strategy<Value = Action> {
@@ -260,14 +298,15 @@ fn actions() -> impl Strategy<Value = Action> {
         5 => side.clone().prop_map(|side| Action::Acknowledge { side }),
         1 => Just(Action::Cut),
         2 => (side.clone(), any::<bool>()).prop_map(|(side, breaks_before_welcome)| Action::Connect { side, breaks_before_welcome }),
-        1 => side.prop_map(|side| Action::Restart { side }),
+        1 => side.clone().prop_map(|side| Action::Restart { side }),
+        1 => side.prop_map(|side| Action::Readd { side }),
     ]
 }
 
 /// One direction of a connection: bytes in flight, and received bytes that do not form a whole
 /// frame yet.
-#[derive(Default)]
 struct Wire {
+    sender_end: LinkEnd,
     in_flight: BytesMut,
     arrived: BytesMut,
 }
@@ -275,14 +314,16 @@ struct Wire {
 struct Side {
     link: Link,
     duplicate_filter: DuplicateFilter,
-    incarnation: u64,
-    /// The numbers that this incarnation has pushed, in order.
+    end: LinkEnd,
+    /// The last number that this incarnation has pushed.
+    last_number: u64,
+    /// The numbers that this end has pushed, in order.
     pushed: Vec<u64>,
-    /// For each incarnation of the peer that connected, the number of messages that were pushed for
-    /// earlier incarnations.
-    pushed_before: BTreeMap<u64, usize>,
-    /// The numbers received from each incarnation of the peer.
-    consumed: BTreeMap<u64, Vec<u64>>,
+    /// For each end of the peer that connected, the number of messages that were pushed for earlier
+    /// ends.
+    pushed_before: BTreeMap<LinkEnd, usize>,
+    /// The numbers received from each end of the peer.
+    consumed: BTreeMap<LinkEnd, Vec<u64>>,
 }
 
 struct Pair {
@@ -294,59 +335,71 @@ struct Pair {
 }
 
 /// The content of a message, which depends on the sender, its incarnation and the number.
-fn content(side: usize, incarnation: u64, number: u64, length: usize) -> Vec<u8> {
+fn content(side: usize, Incarnation(incarnation): Incarnation, number: u64, length: usize) -> Vec<u8> {
     (0..length).map(|index| (index as u64 ^ number ^ (incarnation << 4) ^ ((side as u64) << 7)) as u8).collect()
 }
 
 impl Side {
-    fn new(side: usize, incarnation: u64) -> Self {
+    /// A side whose process has pushed messages up to number `last_number` before.
+    fn new(side: usize, end: LinkEnd, last_number: u64) -> Self {
         let limits = LinkLimits { crowded_bytes: 1 << 20, max_held_bytes: 1 << 30, max_message_bytes: 1 << 20 };
-        let (link, duplicate_filter) = (link(side, incarnation, limits), DuplicateFilter::default());
+        let origin = Origin { group: GROUP, node: NodeId::from_index(side), end };
+        let link = Link::new(origin, NodeId::from_index(1 - side), limits);
         let (pushed, pushed_before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { link, duplicate_filter, incarnation, pushed, pushed_before, consumed }
+        Self { link, duplicate_filter: DuplicateFilter::default(), end, last_number, pushed, pushed_before, consumed }
     }
 
-    fn begin_connection(&mut self, header: &Header, acknowledged_incarnation: Option<Incarnation>) {
-        let incarnation = header.incarnation.0;
-        let start = self.link.begin_connection(header, acknowledged_incarnation).unwrap();
+    fn begin_connection(&mut self, header: &Header, peer_end: LinkEnd, acknowledged_end: Option<LinkEnd>) {
+        let start = self.link.begin_connection(header, peer_end.generation, acknowledged_end).unwrap();
         match start {
-            LinkStart::First => assert!(self.pushed_before.insert(incarnation, 0).is_none()),
-            LinkStart::Resumed => assert!(self.pushed_before.contains_key(&incarnation)),
-            LinkStart::Restarted { dropped } => {
-                let pushed_for_older = self.pushed_before.last_key_value().map_or(0, |(_, before)| *before);
-                assert!(dropped as usize <= self.pushed.len() - pushed_for_older);
-                assert!(self.pushed_before.insert(incarnation, self.pushed.len()).is_none());
+            LinkStart::First => assert!(self.pushed_before.insert(peer_end, 0).is_none()),
+            LinkStart::Resumed => assert!(self.pushed_before.contains_key(&peer_end)),
+            LinkStart::Restarted { dropped } | LinkStart::Readded { dropped } => {
+                let (known_end, pushed_for_older) = self.pushed_before.last_key_value().unwrap();
+                let is_restart = matches!(start, LinkStart::Restarted { .. });
+                assert_eq!(is_restart, known_end.incarnation < peer_end.incarnation);
+                assert!(dropped as usize <= self.pushed.len() - *pushed_for_older);
+                assert!(self.pushed_before.insert(peer_end, self.pushed.len()).is_none());
                 assert_eq!(self.link.held_bytes(), 0);
             }
         }
     }
 
-    /// Consumes every whole frame, except frames of an incarnation that has ended.
-    fn consume(&mut self, side: usize, arrived: &mut BytesMut) {
+    /// Consumes every whole frame, except frames of an end that is gone. A batch of an earlier
+    /// generation may still wait for the node when the link has continued with the next one.
+    fn consume(&mut self, side: usize, sender_end: LinkEnd, arrived: &mut BytesMut) {
         while let Some(frame) = Frame::next(arrived, FRAME_LIMIT).unwrap() {
-            if let Err(error) = self.link.receive_header(&frame.header) {
+            let peer_end = self.link.peer_end().unwrap();
+            if peer_end.incarnation != sender_end.incarnation {
+                let error = self.link.receive_header(&frame.header).unwrap_err();
                 assert!(matches!(error, LinkError::OtherIncarnation { .. }), "{error}");
                 continue;
             }
+            if peer_end == sender_end {
+                self.link.receive_header(&frame.header).unwrap();
+            }
             let Body::Batch(body) = frame.body else { continue };
-            let incarnation = frame.header.incarnation;
-            assert!(self.duplicate_filter.begin_batch(incarnation));
-            let consumed = self.consumed.entry(incarnation.0).or_default();
+            if !self.duplicate_filter.begin_batch(sender_end) {
+                assert!(sender_end < peer_end, "only batches of an earlier end may be discarded");
+                continue;
+            }
+            let consumed = self.consumed.entry(sender_end).or_default();
             for message in BatchReader::new(&body) {
                 let (number, bytes) = message.unwrap();
-                assert_eq!(bytes, content(1 - side, incarnation.0, number, bytes.len()));
+                assert_eq!(bytes, content(1 - side, sender_end.incarnation, number, bytes.len()));
                 if self.duplicate_filter.receive(number) == Receipt::New {
                     consumed.push(number);
                 }
             }
-            self.link.record_consumed(incarnation, self.duplicate_filter.last_number(), body.len());
+            self.link.record_consumed(sender_end, self.duplicate_filter.last_number(), body.len());
         }
     }
 }
 
 impl Pair {
     fn new() -> Self {
-        Self { sides: [Side::new(0, 0), Side::new(1, 0)], wires: None, earlier_wires: [Vec::new(), Vec::new()] }
+        let sides = [0, 1].map(|side| Side::new(side, end(0), 0));
+        Self { sides, wires: None, earlier_wires: [Vec::new(), Vec::new()] }
     }
 
     fn perform(&mut self, action: Action) {
@@ -371,20 +424,29 @@ impl Pair {
             Action::Cut => self.cut(),
             Action::Connect { side, breaks_before_welcome } => self.connect(side, breaks_before_welcome),
             Action::Restart { side } => {
-                self.cut();
-                // Bytes to the ended process are lost; bytes from it may still arrive.
-                self.earlier_wires[side].clear();
-                let incarnation = self.sides[side].incarnation + 1;
-                self.sides[side] = Side::new(side, incarnation);
+                let incarnation = self.sides[side].end.incarnation.next();
+                self.replace_link(side, LinkEnd::first(incarnation), 0);
+            }
+            Action::Readd { side } => {
+                let Side { end: LinkEnd { incarnation, generation }, last_number, .. } = self.sides[side];
+                self.replace_link(side, LinkEnd { incarnation, generation: generation.next() }, last_number);
             }
         }
     }
 
+    fn replace_link(&mut self, side: usize, end: LinkEnd, last_number: u64) {
+        self.cut();
+        // Bytes to the old end are lost; bytes from it may still arrive.
+        self.earlier_wires[side].clear();
+        self.sides[side] = Side::new(side, end, last_number);
+    }
+
     fn push(&mut self, side: usize, skipped: u64, length: usize) {
         let sender = &mut self.sides[side];
-        let number = sender.pushed.last().copied().unwrap_or(0) + 1 + skipped;
-        sender.link.push(number, &content(side, sender.incarnation, number, length)).unwrap();
+        let number = sender.last_number + 1 + skipped;
+        sender.link.push(number, &content(side, sender.end.incarnation, number, length)).unwrap();
         sender.pushed.push(number);
+        sender.last_number = number;
     }
 
     fn write(&mut self, side: usize, frames: usize) {
@@ -401,7 +463,7 @@ impl Pair {
         let Some(wire) = wire else { return };
         let bytes = bytes.min(wire.in_flight.len());
         wire.arrived.extend_from_slice(&wire.in_flight.split_to(bytes));
-        self.sides[side].consume(side, &mut wire.arrived);
+        self.sides[side].consume(side, wire.sender_end, &mut wire.arrived);
     }
 
     fn cut(&mut self) {
@@ -412,28 +474,35 @@ impl Pair {
 
     fn connect(&mut self, dialler: usize, breaks_before_welcome: bool) {
         self.cut();
-        let dialler_link = &self.sides[dialler].link;
-        let (hello, acknowledged_incarnation) = (dialler_link.header(EPOCH), dialler_link.peer_incarnation());
-        self.sides[1 - dialler].begin_connection(&hello, acknowledged_incarnation);
+        self.introduce(dialler);
         if breaks_before_welcome {
             return;
         }
-        let acceptor_link = &self.sides[1 - dialler].link;
-        let (welcome, acknowledged_incarnation) = (acceptor_link.header(EPOCH), acceptor_link.peer_incarnation());
-        self.sides[dialler].begin_connection(&welcome, acknowledged_incarnation);
-        self.wires = Some([Wire::default(), Wire::default()]);
+        self.introduce(1 - dialler);
+        let wire = |receiver: usize| Wire {
+            sender_end: self.sides[1 - receiver].end,
+            in_flight: BytesMut::new(),
+            arrived: BytesMut::new(),
+        };
+        self.wires = Some([wire(0), wire(1)]);
+    }
+
+    /// Sends the Hello or Welcome of a side.
+    fn introduce(&mut self, side: usize) {
+        let Side { link, end, .. } = &self.sides[side];
+        let (header, end, acknowledged_end) = (link.header(EPOCH), *end, link.peer_end());
+        self.sides[1 - side].begin_connection(&header, end, acknowledged_end);
     }
 
     /// Checks that the messages that `receiver` consumed from `sender` are a prefix of the messages
     /// that `sender` pushed for it; all of them if `is_complete`.
     fn check(&self, sender: &Side, receiver: &Side, is_complete: bool) {
-        let Some(consumed) = receiver.consumed.get(&sender.incarnation) else {
-            let addressed =
-                sender.pushed_before.get(&receiver.incarnation).map_or(&[][..], |before| &sender.pushed[*before..]);
+        let Some(consumed) = receiver.consumed.get(&sender.end) else {
+            let addressed = sender.pushed_before.get(&receiver.end).map_or(&[][..], |before| &sender.pushed[*before..]);
             assert!(!is_complete || addressed.is_empty());
             return;
         };
-        let before = sender.pushed_before[&receiver.incarnation];
+        let before = sender.pushed_before[&receiver.end];
         let addressed = &sender.pushed[before..];
         assert!(addressed.starts_with(consumed), "{consumed:?} is not a prefix of {addressed:?}");
         assert!(!is_complete || consumed.len() == addressed.len());
@@ -469,7 +538,7 @@ proptest! {
     #![proptest_config(Config { cases: 1_500, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn between_two_incarnations_no_message_is_lost_repeated_or_reordered(
+    fn between_two_ends_no_message_is_lost_repeated_or_reordered(
         actions in proptest::collection::vec(actions(), 0..150),
     ) {
         let mut pair = Pair::new();

@@ -6,8 +6,10 @@ use crate::within;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Disk, EngineParts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Ending, Handle, Limits, LinkStats, OverflowPolicy, Postcard, Runtime, Settings, disk_reports};
-use std::collections::BTreeMap;
+use quorate_net::{
+    Ending, Handle, Limits, LinkStats, OverflowPolicy, PeerSet, Postcard, Runtime, Settings, disk_reports,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -17,7 +19,7 @@ pub(crate) const ALGORITHM: &str = "chatter";
 pub(crate) const MESSAGE_FORMAT: u32 = 1;
 pub(crate) const GROUP: &str = "demo";
 /// An address at which no process listens.
-const UNREACHABLE_ADDRESS: &str = "127.0.0.1:1";
+pub(crate) const UNREACHABLE_ADDRESS: &str = "127.0.0.1:1";
 
 pub(crate) fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
@@ -44,6 +46,7 @@ impl Endpoint {
 
 #[derive(Clone)]
 pub(crate) struct NodeOptions {
+    pub(crate) peer_set: PeerSet,
     pub(crate) overflow: OverflowPolicy,
     pub(crate) limits: Limits,
     pub(crate) group: &'static str,
@@ -58,7 +61,7 @@ impl Default for NodeOptions {
             ack_delay: Duration::from_millis(5),
             ..Limits::default()
         };
-        Self { overflow: OverflowPolicy::Drop, limits, group: GROUP }
+        Self { peer_set: PeerSet::Fixed, overflow: OverflowPolicy::Drop, limits, group: GROUP }
     }
 }
 
@@ -69,8 +72,14 @@ pub(crate) struct TestNode {
     events: mpsc::UnboundedReceiver<Event>,
     /// The first and the last number received from each incarnation of each peer.
     received: BTreeMap<(NodeId, u64), (u64, u64)>,
+    /// Peers whose next message may follow a gap in the numbers.
+    gaps: BTreeSet<NodeId>,
+    /// The events about suspicions so far.
+    pub(crate) suspicions: Vec<Event>,
     /// The number of the last question that the node asked.
     last_question: u64,
+    /// The last question that each peer answered.
+    answered: BTreeMap<NodeId, u64>,
 }
 
 impl TestNode {
@@ -88,6 +97,7 @@ impl TestNode {
             algorithm: ALGORITHM.into(),
             message_format: MESSAGE_FORMAT,
             peers,
+            peer_set: options.peer_set,
             security,
             overflow: options.overflow,
             reports_crashes: true,
@@ -110,7 +120,32 @@ impl TestNode {
             }
         };
         let (handle, running) = runtime.prepare(on_events).unwrap();
-        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), last_question: 0 }
+        Self {
+            me,
+            handle,
+            running: tokio::spawn(running),
+            events,
+            received: BTreeMap::new(),
+            gaps: BTreeSet::new(),
+            suspicions: Vec::new(),
+            last_question: 0,
+            answered: BTreeMap::new(),
+        }
+    }
+
+    /// Replaces the node's peers.
+    pub(crate) fn set_peers(&self, peers: impl IntoIterator<Item = (u32, String)>) {
+        let peers = peers.into_iter().map(|(number, address)| (node(number), address));
+        self.handle.set_peers(peers.collect()).unwrap();
+    }
+
+    /// Allows one gap in the numbers from a peer: the link to it is about to be replaced.
+    pub(crate) fn allow_gap(&mut self, peer: NodeId) {
+        self.gaps.insert(peer);
+    }
+
+    pub(crate) fn forbid_gaps(&mut self) {
+        self.gaps.clear();
     }
 
     pub(crate) async fn command(&self, command: Command) {
@@ -124,18 +159,35 @@ impl TestNode {
 
     /// Asks a node a question and waits for the answer.
     pub(crate) async fn ask(&mut self, to: NodeId) {
-        self.last_question += 1;
-        let question = self.last_question;
-        self.command(Command::Ask { to, question }).await;
+        let question = self.start_asking(to).await;
         let me = self.me;
         within(&format!("the answer of node {to} to node {me}"), async {
-            loop {
-                if self.next_event().await == (Event::Answered { from: to, question }) {
-                    return;
-                }
+            while self.answered.get(&to) != Some(&question) {
+                self.next_event().await;
             }
         })
         .await;
+    }
+
+    /// Asks a node questions until it has answered one of them. Questions may be lost. Meanwhile
+    /// exchanges questions with `helper`.
+    pub(crate) async fn ask_until_answered(&mut self, to: NodeId, helper: NodeId) {
+        let first = self.start_asking(to).await;
+        let me = self.me;
+        within(&format!("an answer of node {to} to node {me}"), async {
+            while self.answered.get(&to) < Some(&first) {
+                self.ask(helper).await;
+                self.start_asking(to).await;
+            }
+        })
+        .await;
+    }
+
+    async fn start_asking(&mut self, to: NodeId) -> u64 {
+        self.last_question += 1;
+        let question = self.last_question;
+        self.command(Command::Ask { to, question }).await;
+        question
     }
 
     /// Waits until the node has received this number from an incarnation of a peer, and checks that
@@ -163,6 +215,12 @@ impl TestNode {
     /// consecutive.
     pub(crate) async fn next_event(&mut self) -> Event {
         let event = self.events.recv().await.expect("the node has ended");
+        if matches!(event, Event::Suspected(_) | Event::Trusted(_)) {
+            self.suspicions.push(event.clone());
+        }
+        if let Event::Answered { from, question } = event {
+            self.answered.insert(from, question);
+        }
         if let Event::Received { from, incarnation, number } = event {
             let is_outdated = self.received.keys().any(|(peer, later)| *peer == from && *later > incarnation);
             assert!(
@@ -172,10 +230,10 @@ impl TestNode {
             );
             // The first message from an incarnation may have any number.
             let (_, last) = self.received.entry((from, incarnation)).or_insert((number, number - 1));
-            assert_eq!(
-                number,
-                *last + 1,
-                "a message from node {from} to node {} was lost, repeated or reordered",
+            let is_after_gap = number > *last + 1 && self.gaps.remove(&from);
+            assert!(
+                number == *last + 1 || is_after_gap,
+                "message {number} from node {from} to node {} follows message {last}: one was lost, repeated or reordered",
                 self.me
             );
             *last = number;
@@ -190,6 +248,16 @@ impl TestNode {
                 return event;
             }
         }
+    }
+
+    /// Waits until the node, which exchanges questions with `helper` meanwhile, is in this state.
+    pub(crate) async fn ask_until(&mut self, helper: NodeId, state: &str, is_reached: impl Fn(&Self) -> bool) {
+        within(state, async {
+            while !is_reached(self) {
+                self.ask(helper).await;
+            }
+        })
+        .await;
     }
 
     pub(crate) fn link(&self, peer: NodeId) -> LinkStats {

@@ -6,7 +6,7 @@ use crate::within;
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation};
 use quorate_net::GroupName;
-use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Header, Hello, ProcessNonce, Welcome, encode};
+use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Generation, Header, Hello, ProcessNonce, Welcome, encode};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -28,8 +28,9 @@ pub(crate) fn hello_frame(me: u32, to: u32) -> (Header, Hello) {
         group_size: 3,
         dial: Dial(1),
         last_welcomed_dial: Dial::NONE,
-        known_incarnation: None,
+        known_end: None,
         process_nonce: ProcessNonce(4_711),
+        generation: Generation::FIRST,
     };
     (header, hello)
 }

@@ -7,7 +7,7 @@ use crate::proxy::Proxy;
 use crate::within;
 use bytes::BytesMut;
 use quorate_core::Incarnation;
-use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Header, Hello, ProcessNonce, Refusal};
+use quorate_net::frame::{Body, Dial, FRAME_LIMIT, Frame, Header, Hello, LinkEnd, ProcessNonce, Refusal};
 use quorate_net::tls::Security;
 use std::collections::BTreeMap;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,7 +46,7 @@ async fn forged_hellos_are_refused_and_do_not_disturb_the_group() {
         (forge(&|_, hello| hello.dial = Dial(u64::MAX)), "connected to another process with incarnation 0"),
         // Node 1 runs as incarnation 0, so no node can have been connected to a later one.
         (
-            forge(&|_, hello| hello.known_incarnation = Some(Incarnation(7))),
+            forge(&|_, hello| hello.known_end = Some(LinkEnd::first(Incarnation(7)))),
             "runs as incarnation 0, and this node has been",
         ),
     ];

@@ -7,6 +7,7 @@
 
 mod backpressure;
 mod certificates;
+mod changing_peers;
 mod chatter;
 mod cluster;
 mod damaged_connections;

@@ -6,7 +6,7 @@ use crate::fake_peer::{FakePeer, batch, hello_frame, number_message, raw_batch};
 use crate::log::Log;
 use bytes::Bytes;
 use quorate_core::Incarnation;
-use quorate_net::frame::{Body, Dial, Header, encode};
+use quorate_net::frame::{Body, Dial, Header, LinkEnd, encode};
 
 /// The incarnation of the fake node.
 const INCARNATION: u64 = 0;
@@ -31,7 +31,7 @@ impl MalformedFrameTest {
     async fn connect(&mut self) -> FakePeer {
         self.last_dial += 1;
         let (header, mut hello) = hello_frame(3, 1);
-        (hello.dial, hello.known_incarnation) = (Dial(self.last_dial), Some(Incarnation(0)));
+        (hello.dial, hello.known_end) = (Dial(self.last_dial), Some(LinkEnd::first(Incarnation(0))));
         FakePeer::connect_welcomed(self.cluster.address(1), header, hello).await.0
     }
 

@@ -5,7 +5,8 @@ use crate::fake_peer::{FakePeer, hello_frame};
 use crate::log::Log;
 use crate::memory;
 use crate::within;
-use quorate_net::frame::{Body, HANDSHAKE_LIMIT};
+use quorate_core::Incarnation;
+use quorate_net::frame::{Body, HANDSHAKE_LIMIT, LinkEnd};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -97,7 +98,7 @@ async fn a_peer_that_announces_much_and_sends_little_costs_little() {
     for dial in 1..=50 {
         let (header, mut hello) = hello_frame(3, 1);
         hello.dial.0 = dial;
-        hello.known_incarnation = Some(quorate_core::Incarnation(0));
+        hello.known_end = Some(LinkEnd::first(Incarnation(0)));
         let (mut peer, _, _) = FakePeer::connect_welcomed(cluster.address(1), header, hello).await;
         let frame = quorate_net::frame::encode(&header, &Body::Batch(vec![0; 15 << 20].into()));
         peer.write(&frame[..1_000]).await;

@@ -35,6 +35,7 @@ pub(crate) struct Proxy {
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
     /// Notified when all connections must end.
     must_cut: Arc<Notify>,
+    is_frozen: Arc<watch::Sender<bool>>,
 }
 
 /// The damages to later connections, one for each, in order.
@@ -49,15 +50,17 @@ impl Proxy {
             (PlannedDamages::default(), Arc::default(), Arc::new(Notify::new()));
         let (sender, damaged) = mpsc::unbounded_channel();
         let (open_counter, open_connections) = watch::channel(0);
+        let is_frozen = Arc::new(watch::Sender::new(false));
         let state = ProxyState {
             planned_damages: Arc::clone(&planned_damages),
             damaged: sender,
             open_connections: open_counter,
             recorded: Arc::clone(&recorded),
             must_cut: Arc::clone(&must_cut),
+            is_frozen: Arc::clone(&is_frozen),
         };
         tokio::spawn(accept(listener, target, Arc::new(state)));
-        Self { address, planned_damages, damaged, open_connections, recorded, must_cut }
+        Self { address, planned_damages, damaged, open_connections, recorded, must_cut, is_frozen }
     }
 
     /// Plans the damages to the next connections, one for each, in order.
@@ -72,6 +75,11 @@ impl Proxy {
 
     pub(crate) fn cut_all(&self) {
         self.must_cut.notify_waiters();
+    }
+
+    /// From now on, the connections stay open and forward nothing, or they forward again.
+    pub(crate) fn set_frozen(&self, is_frozen: bool) {
+        self.is_frozen.send_replace(is_frozen);
     }
 
     pub(crate) fn open_connections(&self) -> watch::Receiver<usize> {
@@ -89,6 +97,7 @@ struct ProxyState {
     open_connections: watch::Sender<usize>,
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
     must_cut: Arc<Notify>,
+    is_frozen: Arc<watch::Sender<bool>>,
 }
 
 async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState>) {
@@ -116,8 +125,10 @@ async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Ar
         direction: Direction::ToTarget,
         is_damaged: &is_damaged,
         record: Some((&state.recorded, record_index)),
+        is_frozen: state.is_frozen.subscribe(),
     };
-    let backward = Pump { planned_damage, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
+    let (direction, is_frozen) = (Direction::FromTarget, state.is_frozen.subscribe());
+    let backward = Pump { planned_damage, direction, is_damaged: &is_damaged, record: None, is_frozen };
     tokio::select! {
         () = forward.run(dialling_read, accepting_write) => {}
         () = backward.run(accepting_read, dialling_write) => {}
@@ -140,14 +151,16 @@ struct Pump<'a> {
     is_damaged: &'a Mutex<bool>,
     /// Where to record the bytes: the records and the index of this connection's record.
     record: Option<(&'a Mutex<Vec<Vec<u8>>>, usize)>,
+    is_frozen: watch::Receiver<bool>,
 }
 
 impl Pump<'_> {
-    async fn run(self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    async fn run(mut self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
         let mut buffer = vec![0; 16 << 10];
         let mut passed_bytes = 0;
         loop {
             let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
+            let _ = self.is_frozen.wait_for(|is_frozen| !is_frozen).await;
             if let Some((records, index)) = self.record {
                 records.lock().unwrap()[index].extend_from_slice(&buffer[..read]);
             }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
 use quorate_drive::{Clock, Disk, EngineParts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Handle, Limits, OverflowPolicy, Postcard, Runtime, Settings, disk_reports};
+use quorate_net::{Handle, Limits, OverflowPolicy, PeerSet, Postcard, Runtime, Settings, disk_reports};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -130,6 +130,7 @@ fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> any
         // Both processes run the same program, so the version does not matter.
         message_format: 1,
         peers: BTreeMap::from([(other, address.to_owned())]),
+        peer_set: PeerSet::Fixed,
         security,
         // A dropped message would falsify the figures, so end the node instead.
         overflow: OverflowPolicy::End,
