@@ -1,6 +1,7 @@
 //! The clients of a group, for any driver.
 
-use quorate_core::{NodeId, Time};
+use crate::settings::Fault;
+use quorate_core::{Duration, NodeId, Time};
 use serde::{Deserialize, Serialize};
 
 /// The clients of a group: they give commands to nodes and receive the resulting events.
@@ -17,11 +18,10 @@ pub trait Workload<C, E> {
 /// after it has given the workload one or more notifications.
 pub struct Plan<C>(Vec<Planned<C>>);
 
-/// An action that a client has planned, with its time and its node.
+/// An action that a client has planned, with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned<C> {
     pub at: Time,
-    pub node: NodeId,
     pub action: PlannedAction<C>,
 }
 
@@ -29,14 +29,17 @@ pub struct Planned<C> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedAction<C> {
     /// Give the node this command, unless the node has crashed since the action was planned.
-    CommandThisIncarnation(C),
+    CommandThisIncarnation { node: NodeId, command: C },
     /// Give the node this command in any incarnation.
-    CommandAnyIncarnation(C),
-    /// Notify the client with [`ClientEvent::Alarm`], whether the node is up or down.
-    Alarm,
+    CommandAnyIncarnation { node: NodeId, command: C },
+    /// Notify the client of the node with [`ClientEvent::Alarm`], whether the node is up or down.
+    Alarm { node: NodeId },
     /// Remove the node from its group until it restarts, as soon as the driver drains the plan.
     /// Drivers ignore this for nodes that run the membership protocol themselves.
-    Depart,
+    Depart { node: NodeId },
+    /// Inject this fault. It ends after the duration, if it has one. Only the simulator does this;
+    /// drivers of real processes ignore it, because they draw their faults before the run.
+    Fault { fault: Box<Fault>, duration: Option<Duration> },
 }
 
 impl<C> Default for Plan<C> {
@@ -58,24 +61,30 @@ impl<C> Plan<C> {
 
     /// Plans a command at the time `at`, unless the node crashes before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, action: PlannedAction::CommandThisIncarnation(command) });
+        self.0.push(Planned { at, action: PlannedAction::CommandThisIncarnation { node, command } });
     }
 
     /// Plans a command at the time `at`, in any incarnation of the node.
     pub fn command_any_incarnation(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, action: PlannedAction::CommandAnyIncarnation(command) });
+        self.0.push(Planned { at, action: PlannedAction::CommandAnyIncarnation { node, command } });
     }
 
     /// Plans the removal of a node from its group. `at` must be the present: the driver does not
     /// wait.
     pub fn depart(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, action: PlannedAction::Depart });
+        self.0.push(Planned { at, action: PlannedAction::Depart { node } });
     }
 
     /// Plans a [`ClientEvent::Alarm`] for a node's client at the time `at`, whether the node is up
     /// or down.
     pub fn set_alarm(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, action: PlannedAction::Alarm });
+        self.0.push(Planned { at, action: PlannedAction::Alarm { node } });
+    }
+
+    /// Plans a fault at the time `at`, which ends after `duration`. Clients that see what a run
+    /// does can thus aim faults at it, such as at the current leader.
+    pub fn fault(&mut self, at: Time, fault: Fault, duration: Option<Duration>) {
+        self.0.push(Planned { at, action: PlannedAction::Fault { fault: Box::new(fault), duration } });
     }
 }
 

@@ -8,6 +8,7 @@ use quorate_journal::metrics::{MessageCounts, MessageSummary};
 use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_journal::record::{FORMAT, Header, Writer};
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::Ending;
 use quorate_sim::World;
 use quorate_sim::run;
@@ -70,7 +71,7 @@ fn run_dyn<F: FamilyLab>(
     spec.validate()?;
     let header = header(spec)?;
     let mut observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
-    let (ending, inputs) = simulate_dyn(spec, &mut observers);
+    let FinishedRun { ending, inputs, .. } = simulate_dyn(spec, &mut observers);
     let ((writer, _), judges) = observers;
     let (fingerprint, journal_lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
@@ -104,6 +105,8 @@ pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short_reason: Option<St
 pub struct FinishedRun<O> {
     pub ending: Ending,
     pub inputs: u64,
+    /// All faults of the run, including those that the clients injected.
+    pub faults: Vec<TimedFault>,
     pub observer: O,
 }
 
@@ -113,13 +116,12 @@ where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let (ending, inputs) = simulate_dyn(spec, &mut observer);
-    FinishedRun { ending, inputs, observer }
+    let FinishedRun { ending, inputs, faults, observer: () } = simulate_dyn(spec, &mut observer);
+    FinishedRun { ending, inputs, faults, observer }
 }
 
 /// Like [`simulate`] with dynamic dispatch, so that the simulator is compiled once per family.
-/// Returns the ending and the number of inputs.
-fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
+fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> FinishedRun<()> {
     let mut world = World::new(&spec.setup(), F::node_factory(spec), observer);
     spec.every_fault().into_iter().for_each(|fault| world.schedule_fault(fault));
     // The script's directions fix choices that would otherwise be random.
@@ -133,7 +135,7 @@ fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Com
     let mut clients = F::clients(spec);
     world.start();
     let ending = run::run(&mut world, &mut clients, F::limits(spec));
-    (ending, world.taken_inputs())
+    FinishedRun { ending, inputs: world.taken_inputs(), faults: world.scheduled_faults().to_vec(), observer: () }
 }
 
 /// The observers that count, measure and judge a run, whether it is simulated or read from a

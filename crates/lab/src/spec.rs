@@ -257,7 +257,8 @@ impl<F: FamilyLab> Spec<F> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
-    /// All faults of the run: from the command line, the script, the seed and the family.
+    /// All faults that are known before the run: from the command line, the script, the seed and
+    /// the family.
     pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
         let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
         self.explicit_faults().cloned().chain(random).chain(F::family_faults(self)).collect()
@@ -314,10 +315,11 @@ impl<F: FamilyLab> Spec<F> {
         RetransmissionTimeouts { first: Span::between(wait.times(3), wait.times(4)), max: wait.times(64) }
     }
 
-    /// The end of the last fault, including random faults.
+    /// The end of the last fault, including random faults and the latest possible end of those that
+    /// the clients inject.
     pub fn faults_end(&self) -> Option<Time> {
         let end_of = |timed: &TimedFault| Time::ZERO + timed.at + timed.duration.unwrap_or(Duration::ZERO);
-        self.every_fault().iter().map(end_of).max()
+        self.every_fault().iter().map(end_of).chain(F::client_faults_end(self)).max()
     }
 
     /// The reason why a run with this ending cannot decide liveness properties; `None` if it can.

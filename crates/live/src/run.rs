@@ -307,17 +307,20 @@ impl<'a, F: FamilyLab> WorkloadRunner<'a, F> {
 
     /// Queues what the clients planned. `CommandThisIncarnation` means the node's incarnation now.
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
-        for Planned { at, node, action: planned_action } in self.plan.drain() {
+        for Planned { at, action: planned_action } in self.plan.drain() {
             let action = match planned_action {
-                PlannedAction::CommandThisIncarnation(command) => {
+                PlannedAction::CommandThisIncarnation { node, command } => {
                     ClientAction::Command { node, incarnation: Some(group.incarnation(node)), command }
                 }
-                PlannedAction::CommandAnyIncarnation(command) => {
+                PlannedAction::CommandAnyIncarnation { node, command } => {
                     ClientAction::Command { node, incarnation: None, command }
                 }
-                PlannedAction::Alarm => ClientAction::Alarm(node),
+                PlannedAction::Alarm { node } => ClientAction::Alarm(node),
                 // Real nodes run the membership protocol and request their own removal.
-                PlannedAction::Depart => continue,
+                PlannedAction::Depart { .. } => continue,
+                // Live runs draw their faults before they begin (`chaos.rs`); the clients plan
+                // none, because the settings of a live run ask for no simulated chaos.
+                PlannedAction::Fault { .. } => continue,
             };
             self.planned.insert(at, action);
         }

@@ -84,12 +84,17 @@ impl<T> Queue<T> {
     /// Returns the smallest key, or `None` if the queue is empty. Entries pushed later may still
     /// have smaller keys.
     pub(crate) fn next_key(&self) -> Option<u64> {
-        if let Some((key, _)) = self.front.front() {
-            return Some(*key);
+        self.peek().map(|(key, _)| *key)
+    }
+
+    /// Returns the entry with the smallest key, the oldest among equal keys, and its key.
+    pub(crate) fn peek(&self) -> Option<&(u64, T)> {
+        if let Some(next) = self.front.front() {
+            return Some(next);
         }
         let level = self.occupied_levels.trailing_zeros() as usize;
         let digit = self.occupied_slots.get(level)?.trailing_zeros() as usize;
-        self.slots.get(level * SLOTS + digit)?.iter().map(|(key, _)| *key).min()
+        self.slots.get(level * SLOTS + digit)?.iter().min_by_key(|(key, _)| *key)
     }
 
     fn push_into_front(&mut self, key: u64, entry: T) {

@@ -5,6 +5,7 @@ use crate::world::World;
 use quorate_core::{Duration, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::Observer;
+use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::{Ending, Plan, Planned, PlannedAction, Workload};
 use serde::Serialize;
 
@@ -44,14 +45,17 @@ where
             last_notified_at = world.time();
             workload.on_event(world.time(), node, &notification, &mut plan);
         }
-        for Planned { at, node, action } in plan.drain() {
+        for Planned { at, action } in plan.drain() {
             match action {
-                PlannedAction::CommandThisIncarnation(command) => {
+                PlannedAction::CommandThisIncarnation { node, command } => {
                     world.schedule_command_this_incarnation(at, node, command);
                 }
-                PlannedAction::CommandAnyIncarnation(command) => world.schedule_command(at, node, command),
-                PlannedAction::Alarm => world.set_alarm(at, node),
-                PlannedAction::Depart => world.depart(node),
+                PlannedAction::CommandAnyIncarnation { node, command } => world.schedule_command(at, node, command),
+                PlannedAction::Alarm { node } => world.set_alarm(at, node),
+                PlannedAction::Depart { node } => world.depart(node),
+                PlannedAction::Fault { fault, duration } => {
+                    world.schedule_fault(TimedFault { at: at.since(Time::ZERO), fault: *fault, duration });
+                }
             }
         }
         if workload.is_done() && !world.has_plans() {

@@ -71,7 +71,7 @@ pub(super) fn figures_of_run<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) ->
     RunFigures {
         nodes: spec.nodes,
         commands: failure.commands,
-        faults: spec.every_fault().len() as u64,
+        faults: failure.faults,
         directions: spec.directions().len() as u64,
         events: failure.events,
     }

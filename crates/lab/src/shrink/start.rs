@@ -9,6 +9,7 @@ use super::{
     with_smaller_settings,
 };
 use crate::chaos::FaultMix;
+use crate::experiment::simulate;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
@@ -143,7 +144,8 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         let spec = &self.best;
-        let mut faults = spec.every_fault();
+        // The clients may have aimed some of the faults at what the run did.
+        let mut faults = simulate(spec, ()).faults;
         if faults.is_empty() {
             return;
         }

@@ -22,6 +22,8 @@ pub(super) struct Failure {
     pub(super) events: u64,
     /// Number of commands among them.
     pub(super) commands: u64,
+    /// Number of faults of the whole run; 0 if the run was read from a journal.
+    pub(super) faults: u64,
     pub(super) blockers: ProgressBlockers,
     /// The nodes that became leader or holder ([`Role::Chosen`]) up to the violation, with times.
     pub(super) chosen_nodes: Vec<(Time, NodeId)>,
@@ -61,10 +63,11 @@ pub(super) fn find_failure<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>)
 /// Like [`find_failure`]; also returns the total number of inputs of the run.
 pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, JudgingLevel::Verdicts);
-    let FinishedRun { ending, inputs, observer: (recorder, judges) } =
+    let FinishedRun { ending, inputs, faults, observer: (recorder, judges) } =
         simulate(spec, (FailureRecorder::<F>::new(spec.nodes), judges));
     let verdicts = mark_undecided(judges.verdicts(), spec.cut_short_reason(ending, inputs));
-    (first_failure(recorder, &verdicts, property, ending == Ending::Stopped), inputs)
+    let failure = first_failure(recorder, &verdicts, property, ending == Ending::Stopped);
+    (failure.map(|failure| Failure { faults: faults.len() as u64, ..failure }), inputs)
 }
 
 /// Returns the first failure that the verdicts show, or the failure of the named property, if any.
@@ -89,6 +92,7 @@ pub(super) fn first_failure<F: FamilyLab>(
         kind: verdict.kind,
         events: up_to_violation(&recorder.input_lines),
         commands: up_to_violation(&recorder.command_lines),
+        faults: 0,
         blockers,
         chosen_nodes: chosen.map(|(_, time, node)| (*time, *node)).collect(),
         counts: recorder.counts,

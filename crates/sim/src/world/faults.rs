@@ -27,14 +27,20 @@ where
     /// Schedules a fault at its time. A fault at time zero takes effect before any node starts,
     /// unless the world has already started.
     pub fn schedule_fault(&mut self, timed: TimedFault) {
+        self.scheduled_faults.push(timed.clone());
+        let serial = self.scheduled_faults.len() as u64;
         let TimedFault { at, fault, duration } = timed;
-        self.last_fault_serial += 1;
-        let action = FaultAction::Begin { serial: self.last_fault_serial, fault, duration };
+        let action = FaultAction::Begin { serial, fault, duration };
         if at == Duration::ZERO && !self.is_started {
             self.initial_actions.push(action);
         } else {
             self.schedule_action(Time::ZERO + at, action);
         }
+    }
+
+    /// Returns all faults that were scheduled so far, in this order.
+    pub fn scheduled_faults(&self) -> &[TimedFault] {
+        &self.scheduled_faults
     }
 
     pub(super) fn schedule_action(&mut self, at: Time, action: FaultAction) {
@@ -120,7 +126,7 @@ where
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled_items -= slot.host.counted_items();
+            self.environment.stalled_items -= slot.host.counted_inputs();
         }
         slot.host.stop(Condition::Down, serial);
         self.environment.open_turns -= slot.host.turn.drop_open();
@@ -176,7 +182,7 @@ where
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.environment.stalled_items += slot.host.counted_items();
+            self.environment.stalled_items += slot.host.counted_inputs();
             slot.host.stop(Condition::Paused, serial);
             self.environment.observe_world(WorldEvent::Paused { node });
         }
@@ -191,7 +197,7 @@ where
             return;
         }
         slot.host.condition = Condition::Up;
-        self.environment.stalled_items -= slot.host.counted_items();
+        self.environment.stalled_items -= slot.host.counted_inputs();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(PendingEvent::priority);
         self.environment.observe_world(WorldEvent::Resumed { node });

@@ -167,11 +167,11 @@ impl<P: Protocol> Host<P> {
         self.condition != Condition::Up && last_serial == Some(serial)
     }
 
-    /// Returns how many inputs in the inbox `messages_in_flight`, `disk_events` or `planned_items`
-    /// counts, plus 1 if `open_turns` counts the node.
-    pub(super) fn counted_items(&self) -> usize {
+    /// Returns the number of inputs in the inbox that `messages_in_flight`, `disk_events` or
+    /// `planned_items` counts.
+    pub(super) fn counted_inputs(&self) -> usize {
         let inputs = self.rare_state.iter().flat_map(|state| &state.inbox);
-        inputs.filter(|pending| pending.is_counted()).count() + usize::from(self.turn.is_open())
+        inputs.filter(|pending| pending.is_counted()).count()
     }
 
     /// Returns whether the node is up and no input waits in its inbox.

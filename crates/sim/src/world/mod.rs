@@ -28,7 +28,7 @@ use quorate_journal::Recordable;
 use quorate_journal::moment::{Loss, MessageId, Moment, ObservedInput, Observer, WorldEvent};
 use quorate_journal::replay_nodes::Condition;
 use quorate_journal::rng::{SeededRng, Stream};
-use quorate_journal::settings::{Direction, Latency};
+use quorate_journal::settings::{Direction, Latency, TimedFault};
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -59,8 +59,8 @@ pub struct World<P: Protocol, O> {
     /// Faults that take effect before any node starts.
     initial_actions: Vec<FaultAction>,
     is_started: bool,
-    /// The serial number of the fault scheduled last. The first fault has number 1.
-    last_fault_serial: u64,
+    /// All faults that were scheduled. The first one has the serial number 1.
+    scheduled_faults: Vec<TimedFault>,
 }
 
 /// A node and its host. The alignment keeps a small slot within one cache line: in a large world,
@@ -102,8 +102,8 @@ struct Environment<P: Protocol, O> {
     planned_items: usize,
     /// Number of nodes that have taken inputs since the last end of a turn, and use that input.
     open_turns: usize,
-    /// How many of the messages, disk events, commands and turns counted above wait in paused nodes
-    /// or for full disks. Only a fault can make them proceed.
+    /// How many of the messages, disk events and commands counted above wait in paused nodes or for
+    /// full disks. Only a fault can make them proceed.
     stalled_items: usize,
     /// Number of scheduled fault actions.
     pending_faults: usize,
@@ -342,7 +342,7 @@ where
             sends_crash_notices: false,
             initial_actions: Vec::new(),
             is_started: false,
-            last_fault_serial: 0,
+            scheduled_faults: Vec::new(),
         }
     }
 
@@ -451,20 +451,13 @@ where
         self.environment.planned_items > 0
     }
 
-    /// Returns whether no fault, message, disk event, command, alarm or end of a turn is pending,
-    /// except those that wait in a paused node or for a full disk. Then only timers, crash notices
-    /// and the membership service can cause further events.
+    /// Returns whether no fault, message, disk event, command or alarm is pending, except those
+    /// that wait in a paused node or for a full disk. Then only timers, ends of turns, crash
+    /// notices and the membership service can cause further events.
     pub fn has_only_timers_left(&self) -> bool {
-        let Environment {
-            messages_in_flight,
-            disk_events,
-            planned_items,
-            open_turns,
-            stalled_items,
-            pending_faults,
-            ..
-        } = self.environment;
-        pending_faults == 0 && messages_in_flight + disk_events + planned_items + open_turns == stalled_items
+        let Environment { messages_in_flight, disk_events, planned_items, stalled_items, pending_faults, .. } =
+            self.environment;
+        pending_faults == 0 && messages_in_flight + disk_events + planned_items == stalled_items
     }
 
     /// Returns whether a node is not down. A paused node counts as up.

@@ -3,8 +3,8 @@
 //! A turn is all inputs that a node takes at one instant. A node that is paused, or that still has
 //! inputs in its inbox, continues its turn.
 
-use super::{PendingEvent, World};
-use quorate_core::{Input, NodeId, Protocol, WriteOf};
+use super::{PendingEvent, World, time_from_key};
+use quorate_core::{Duration, Input, NodeId, Protocol, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{ObservedInput, Observer};
 use serde::Serialize;
@@ -75,10 +75,24 @@ where
             slot.host.turn = Turn::Open;
             return;
         }
+        if let Some(at) = self.next_directed_input(node) {
+            return self.environment.push(at, PendingEvent::EndOfTurn { node });
+        }
         self.observe_input(node, ObservedInput::EndOfTurn);
         self.step(node, Input::EndOfTurn);
         if let Some(slot) = self.slots.get_mut(node.index()) {
             self.environment.open_turns -= slot.host.turn.drop_open();
         }
+    }
+
+    /// In a world with directions, the time of the node's next input, if that belongs to the turn:
+    /// the directions of a recorded run put a nanosecond between inputs that the run had at one
+    /// instant.
+    fn next_directed_input(&self, node: NodeId) -> Option<Time> {
+        self.environment.directions.as_ref()?;
+        let (key, next) = self.environment.queue.peek()?;
+        let at = time_from_key(*key);
+        let is_close = at <= self.environment.time + Duration::from_nanos(1);
+        (next.node() == Some(node) && is_close).then_some(at)
     }
 }

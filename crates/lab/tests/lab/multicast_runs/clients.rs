@@ -56,11 +56,11 @@ impl ClientTest {
     /// Takes the commands that the clients have planned.
     fn take_commands(&mut self) -> Vec<String> {
         let text = |action| match action {
-            PlannedAction::CommandThisIncarnation(command) | PlannedAction::CommandAnyIncarnation(command) => {
-                format!("{command}")
-            }
-            PlannedAction::Alarm => "alarm".to_owned(),
-            PlannedAction::Depart => "depart".to_owned(),
+            PlannedAction::CommandThisIncarnation { command, .. }
+            | PlannedAction::CommandAnyIncarnation { command, .. } => format!("{command}"),
+            PlannedAction::Alarm { .. } => "alarm".to_owned(),
+            PlannedAction::Depart { .. } => "depart".to_owned(),
+            PlannedAction::Fault { fault, .. } => format!("{fault}"),
         };
         self.plan.drain().map(|planned| text(planned.action)).collect()
     }
