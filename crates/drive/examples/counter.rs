@@ -2,11 +2,12 @@
 //!
 //! A second run continues to count where the first one stopped.
 
-use quorate_core::{Group, NodeId};
+use quorate_core::{Group, Never, NodeId};
 use quorate_drive::Disk;
 use quorate_drive::local::{Address, Mailbox, NodeSetup, RunningNode, create_mailbox, start};
 use quorate_replica::{
-    Command, Durable, Event, FormatError, LogPosition, Members, Proposal, Replica, Settings, StateMachine, Ticket,
+    Bytes, Command, Durable, Event, FormatError, LogPosition, Members, Outbox, Proposal, Replica, SessionId, Settings,
+    StateMachine, Ticket,
 };
 use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, create_founder};
 use std::collections::BTreeMap;
@@ -21,8 +22,10 @@ impl StateMachine for Counter {
     type Command = u64;
     type Query = ();
     type Answer = u64;
+    type Outcome = Never;
+    type Image = std::iter::Once<Bytes>;
 
-    fn apply(&mut self, _at: LogPosition, command: &u64) -> u64 {
+    fn apply(&mut self, _at: LogPosition, _from: Option<SessionId>, command: &u64, _out: &mut Outbox<Never>) -> u64 {
         self.0 += command;
         self.0
     }
@@ -31,14 +34,18 @@ impl StateMachine for Counter {
         self.0
     }
 
-    fn snapshot(&self) -> Vec<u8> {
-        self.0.to_be_bytes().to_vec()
+    fn freeze(&self) -> Self::Image {
+        std::iter::once(Bytes::copy_from_slice(&self.0.to_be_bytes()))
     }
 
-    fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
-        let bytes = bytes.try_into();
+    fn thaw(pieces: impl Iterator<Item = Bytes>) -> Result<Self, FormatError> {
+        let bytes: Vec<u8> = pieces.flatten().collect();
         let malformed = |_| FormatError::Malformed { name: "counter", reason: "it is not eight bytes long".into() };
-        bytes.map(|bytes| Self(u64::from_be_bytes(bytes))).map_err(malformed)
+        bytes.try_into().map(|bytes| Self(u64::from_be_bytes(bytes))).map_err(malformed)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.0
     }
 }
 

@@ -10,7 +10,10 @@ use quorate_lab::mutex::MutexNode;
 use quorate_lab::registry::{Entry, Environment, all};
 use quorate_net::frame::{Body, Dial, Generation, Hello, LinkEnd, ProcessNonce, Refusal, Welcome, encode};
 use quorate_replica::batch::{Batch, Image};
-use quorate_replica::machine::{LogTime, StateMachine};
+use quorate_replica::directory::Directory;
+use quorate_replica::machine::{LogPosition, LogTime, Outbox, SessionId, StateMachine};
+use quorate_replica::registers::Change;
+use quorate_replica::sessions;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Returns the generated examples of a target. `None` for `gathering` and `journals`, whose
@@ -126,8 +129,28 @@ type Machine = quorate_lab::replica::ReplicaMachine;
 fn log_entries() -> Vec<Example> {
     let machine = Machine::default();
     let time = LogTime::default();
-    let batch = Batch::<<Machine as StateMachine>::Command>::write(time, &[], [].iter()).unwrap_or_default();
-    vec![example("empty-batch", &batch), example("empty-snapshot", &Image::write(time, &BTreeMap::default(), &machine))]
+    let batch = Batch::<<Machine as StateMachine>::Command>::of_notices(time, Vec::new()).write().unwrap_or_default();
+    let snapshot = Image::write(time, &Directory::default(), &machine);
+    let mut used = Machine::default();
+    let mut outbox = Outbox::default();
+    for command in [
+        sessions::Command::Open { nonce: 1, ttl: sessions::MIN_TTL },
+        sessions::Command::Request(sessions::Request {
+            session: SessionId(1),
+            number: 1,
+            seen: sessions::Seen::default(),
+            command: Change::Await { key: 0 },
+        }),
+        sessions::Command::Direct(Change::Write { key: 0, value: 7 }),
+    ] {
+        used.apply(LogPosition::default(), None, &command, &mut outbox);
+    }
+    let with_session = Image::write(time, &Directory::default(), &used);
+    vec![
+        example("empty-batch", &batch),
+        example("empty-snapshot", &snapshot),
+        example("snapshot-with-session", &with_session),
+    ]
 }
 
 /// Returns valid certificates and keys of every kind, one with a changed byte, and one (`hollow`)

@@ -1,60 +1,93 @@
 //! The encoding of log entries and snapshots: a version, then the contents.
 
+use crate::directory::{Addresses, Directory, Notice};
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Change;
 use crate::version::{Format, FormatError};
 use bytes::Bytes;
 use quorate_core::{Incarnation, NodeId};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-const BATCH: Format = Format { name: "log entry", version: 1 };
-const CHANGE: Format = Format { name: "change of members", version: 1 };
-const IMAGE: Format = Format { name: "snapshot", version: 1 };
+const BATCH: Format = Format { name: "log entry", version: 2 };
+const FORWARDED: Format = Format { name: "forwarded commands", version: 1 };
+const CHANGE: Format = Format { name: "change of members", version: 2 };
+const IMAGE: Format = Format { name: "snapshot", version: 2 };
 
-/// The commands of one log entry, and the entry's log time.
+/// The contents of one log entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<C> {
     pub time: LogTime,
-    /// Learners that this entry admits, each with the incarnation that asked for its admission.
-    pub admitted: Vec<(NodeId, Incarnation)>,
+    /// The lowest format level of a release that understands all commands.
+    pub level: u32,
+    pub notices: Vec<Notice>,
+    pub groups: Vec<ProposalGroup<C>>,
+}
+
+/// Commands that were proposed at one replica, with consecutive numbers. By origin and number the
+/// replica recognises its own proposals when it applies them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProposalGroup<C> {
+    pub origin: Origin,
+    /// The number of the first command.
+    pub first_number: u64,
     pub commands: Vec<C>,
 }
 
-impl<C: serde::de::DeserializeOwned> Batch<C> {
-    /// Encodes an entry. Fails if the commands cannot be encoded, or decoded again to equal ones,
-    /// because such an entry would halt every replica or let replicas diverge.
-    pub fn write<'a>(
-        time: LogTime,
-        admitted: &[(NodeId, Incarnation)],
-        commands: impl Iterator<Item = &'a C>,
-    ) -> Result<Bytes, FormatError>
-    where
-        C: Serialize + PartialEq + 'a,
-    {
-        let commands: Vec<&C> = commands.collect();
-        let bytes: Bytes = BATCH.try_write(&(time, admitted, &commands))?.into();
-        let decoded = Self::read(&bytes)?;
-        if decoded.commands.iter().ne(commands) {
-            return Err(FormatError::Malformed {
-                name: BATCH.name,
-                reason: "its commands are not equal after decoding".into(),
-            });
+/// The replica at which a command was proposed, and its incarnation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+}
+
+impl<C> Batch<C> {
+    /// An entry without commands.
+    pub fn of_notices(time: LogTime, notices: Vec<Notice>) -> Self {
+        Self { time, level: 1, notices, groups: Vec::new() }
+    }
+}
+
+impl<C: Serialize> Batch<C> {
+    /// Encodes an entry. Fails if postcard cannot encode the commands.
+    pub fn write(&self) -> Result<Bytes, FormatError> {
+        BATCH.try_write(&(self.time, self.level, &self.notices, &self.groups)).map(Bytes::from)
+    }
+}
+
+impl<C: DeserializeOwned> Batch<C> {
+    /// Decodes an entry. Fails if it is malformed, or of a higher level than `known_level`.
+    pub fn read(bytes: &[u8], known_level: u32) -> Result<Self, FormatError> {
+        let ((_, found_level), _): ((LogTime, u32), _) = BATCH.read_first(bytes)?;
+        if found_level > known_level {
+            return Err(FormatError::NewerLevel { name: BATCH.name, found_level, known_level });
         }
-        Ok(bytes)
-    }
-
-    /// Decodes an entry.
-    pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        BATCH.read(bytes).map(|(time, admitted, commands)| Self { time, admitted, commands })
+        BATCH.read(bytes).map(|(time, level, notices, groups)| Self { time, level, notices, groups })
     }
 }
 
-pub(crate) fn write_change(time: LogTime, change: &Change) -> Bytes {
-    CHANGE.write(&(time, change)).into()
+/// Checks that postcard can encode a command, and decodes it to an equal one. A state machine's
+/// tests should check one command of each kind: an entry that cannot be decoded stops every
+/// replica.
+pub fn check_encoding<C: Serialize + DeserializeOwned + PartialEq>(command: &C) -> Result<(), FormatError> {
+    let decoded: C = BATCH.read(&BATCH.try_write(command)?)?;
+    if decoded == *command { Ok(()) } else { Err(BATCH.malformed("its command is not equal after decoding")) }
 }
 
-pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change), FormatError> {
+/// Encodes commands that a follower forwards.
+pub(crate) fn write_groups<C: Serialize>(groups: &[ProposalGroup<C>]) -> Result<Bytes, FormatError> {
+    FORWARDED.try_write(&groups).map(Bytes::from)
+}
+
+pub(crate) fn read_groups<C: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<ProposalGroup<C>>, FormatError> {
+    FORWARDED.read(bytes)
+}
+
+pub(crate) fn write_change(time: LogTime, change: &Change, addresses: &Addresses) -> Bytes {
+    CHANGE.write(&(time, change, addresses)).into()
+}
+
+pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change, Addresses), FormatError> {
     CHANGE.read(bytes)
 }
 
@@ -65,35 +98,33 @@ pub(crate) fn read_log_time(bytes: &[u8]) -> Option<LogTime> {
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
 
-/// Members that started without a log and were admitted as learners, each with the incarnation
-/// that was admitted.
-pub type AdmittedLearners = BTreeMap<NodeId, Incarnation>;
-
-/// The contents of a snapshot: a state machine, its log time and the admitted learners.
+/// The contents of a snapshot: a state machine, its log time and the directory of the members.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     pub time: LogTime,
-    pub admitted: AdmittedLearners,
+    pub directory: Directory,
     pub machine: S,
 }
 
 impl<S: StateMachine> Image<S> {
     /// Encodes a snapshot.
-    pub fn write(time: LogTime, admitted: &AdmittedLearners, machine: &S) -> Bytes {
-        IMAGE.write(&(time, admitted, machine.snapshot())).into()
+    pub fn write(time: LogTime, directory: &Directory, machine: &S) -> Bytes {
+        let pieces: Vec<Bytes> = machine.freeze().into_iter().collect();
+        IMAGE.write(&(time, directory, pieces)).into()
     }
 
     /// Decodes a snapshot.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (time, admitted, state): (_, _, Vec<u8>) = IMAGE.read(bytes)?;
-        S::restore(&state).map(|machine| Self { time, admitted, machine })
+        let (time, directory, pieces): (_, _, Vec<Bytes>) = IMAGE.read(bytes)?;
+        S::thaw(pieces.into_iter()).map(|machine| Self { time, directory, machine })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Batch;
+    use super::{Batch, check_encoding};
     use crate::machine::LogTime;
+    use crate::version::FormatError;
     use serde::{Deserialize, Serialize};
 
     /// A type that postcard cannot decode, because the bytes do not say which variant it is.
@@ -118,10 +149,19 @@ mod tests {
 
     /// Rule RP-1, at the head of `replica.rs`.
     #[test]
-    fn rp_1_commands_that_cannot_be_encoded_and_decoded_again_are_rejected() {
-        let time = LogTime::ZERO;
-        assert!(Batch::write(time, &[], [7_u64, 8].iter()).is_ok());
-        assert!(Batch::write(time, &[], [Untagged::Number(7), Untagged::Text("x".into())].iter()).is_err());
-        assert!(Batch::write(time, &[], [Outer { inner: Inner { number: 7 } }].iter()).is_err());
+    fn rp_1_commands_that_cannot_be_encoded_and_decoded_again_are_found() {
+        assert_eq!(check_encoding(&7_u64), Ok(()));
+        for command in [Untagged::Number(7), Untagged::Text("x".into())] {
+            assert!(check_encoding(&command).is_err(), "{command:?}");
+        }
+        assert!(check_encoding(&Outer { inner: Inner { number: 7 } }).is_err());
+    }
+
+    #[test]
+    fn an_entry_of_a_newer_level_is_refused_before_its_commands_are_decoded() {
+        let bytes = Batch::<u64> { level: 3, ..Batch::of_notices(LogTime::from_nanos(9), Vec::new()) }.write().unwrap();
+        assert!(Batch::<u64>::read(&bytes, 3).is_ok());
+        let error = Batch::<u64>::read(&bytes, 2).unwrap_err();
+        assert_eq!(error, FormatError::NewerLevel { name: "log entry", found_level: 3, known_level: 2 });
     }
 }

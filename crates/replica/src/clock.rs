@@ -22,6 +22,11 @@ impl LogClock {
         Self { time: latest, last_now: now, max_step: tick.times(2) }
     }
 
+    /// The log time at the last reading.
+    pub(crate) fn time(&self) -> LogTime {
+        self.time
+    }
+
     /// Advances the log clock to an instant of the leader's own clock, and returns the log time.
     /// Log time never goes back, even if the leader's clock does.
     pub(crate) fn advance_to(&mut self, now: Time) -> LogTime {

@@ -1,6 +1,7 @@
 //! Commands of a client to a replica, and the events that the replica reports.
 
-use crate::machine::{LogTime, StateMachine};
+use crate::directory::Addresses;
+use crate::machine::{LogTime, SessionId, StateMachine};
 use crate::members::Members;
 use quorate_core::NodeId;
 use serde::{Deserialize, Serialize};
@@ -41,14 +42,23 @@ const fn low_mask(bits: u32) -> u64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "")]
 pub enum Command<S: StateMachine> {
-    /// Append these commands to the log, in this order, as one entry. Only a leader does this;
-    /// other replicas refuse, and name the leader if they know it.
+    /// Append these commands to the log, in this order. A replica that does not lead forwards
+    /// repeatable commands to the leader, and refuses others.
     Propose(Vec<Proposal<S::Command>>),
     /// Answer this query from a state that contains everything committed before now. Any member
     /// does this, with the leader's help.
     Query { ticket: Ticket, query: S::Query },
-    /// Change the members to these. Only a leader does this; other replicas refuse.
-    Change { ticket: Ticket, members: Members },
+    /// Change the members to these, and record these addresses of members. Only a leader does this;
+    /// other replicas refuse.
+    Change { ticket: Ticket, members: Members, addresses: Addresses },
+    /// Report the outcomes for a session from now on: first those that it has not acknowledged,
+    /// in a state that contains everything committed before now. Any member does this.
+    Attach { ticket: Ticket, session: SessionId },
+    /// Report no more outcomes for a session.
+    Detach(SessionId),
+    /// Give up the leadership and do not campaign for some time, because the process is about to
+    /// end. `Retired` follows when the replica does not lead, or no other replica can take over.
+    Retire,
     /// Offer the leadership to this member, if it is another voter. Replicas that do not lead
     /// ignore this.
     Transfer(NodeId),
@@ -76,18 +86,32 @@ pub enum Event<S: StateMachine> {
         refusal: Refusal,
     },
     /// The request may or may not be executed: this replica lost the leadership, stopped, or
-    /// installed a snapshot that covers the entry. A client of an
-    /// [`ExactlyOnce`](crate::exactly_once::ExactlyOnce) machine can repeat the machine's command
-    /// with the request number that the command carries, under a new ticket.
+    /// installed a snapshot. Only commands that are not repeatable end like this while the replica
+    /// runs.
     Unknown { ticket: Ticket },
+    /// The session is attached. These are its unacknowledged outcomes in the state after entry
+    /// `index`; later ones follow as [`Outcome`](Self::Outcome). A replica that installs a snapshot
+    /// reports its attached sessions again, without a ticket.
+    Attached { ticket: Option<Ticket>, session: SessionId, index: u64, outcomes: Vec<S::Outcome> },
+    /// An outcome for an attached session, of the entry `index`.
+    Outcome { session: SessionId, index: u64, outcome: S::Outcome },
+    /// This replica reports no more outcomes for an attached session: the session has ended, or the
+    /// replica is not a member any more. A client that attaches it elsewhere finds out which.
+    Detached { session: SessionId },
     /// The change of members is complete.
     Changed { ticket: Ticket, members: Members },
+    /// The members, the addresses of all nodes that take part (also of those that leave by a change
+    /// in progress), or the format level of the group are now these.
+    Configured { members: Members, addresses: Addresses, level: u32 },
     /// This replica became leader.
     Leads { term: u64 },
     /// This replica does not lead. It follows this leader, if it knows one.
     Follows { leader: Option<NodeId>, term: u64 },
-    /// An entry was applied. Emitted only if the settings ask for an audit.
-    Applied(Audit),
+    /// The replica was asked to retire and does not lead any more, or no other replica can take
+    /// over.
+    Retired,
+    /// An entry was applied, with these outcomes. Emitted only if the settings ask for an audit.
+    Applied { audit: Audit, outcomes: Vec<(SessionId, S::Outcome)> },
     /// The state was restored from a checkpoint, at the start or from a leader's snapshot. Emitted
     /// only if the settings ask for an audit.
     Restored(Restoration),
@@ -144,13 +168,17 @@ pub enum Refusal {
     /// does not have the log yet.
     #[serde(rename = "learner-first")]
     NotYetLearner(NodeId),
-    /// Another leader's entry replaced the entry of this request.
-    #[serde(rename = "overtaken")]
-    EntryReplaced,
-    /// A command cannot be encoded for the log and decoded again: its type uses features that
-    /// postcard lacks, such as flattened fields or untagged enums.
+    /// A command cannot be encoded for the log: its type uses features that postcard lacks, such
+    /// as flattened fields.
     #[serde(rename = "unwritable")]
     NotEncodable,
+    /// Some members run a release that does not understand the command.
+    LevelTooNew {
+        command: u32,
+        group: u32,
+    },
+    /// There is no such session.
+    NoSession,
     /// This replica is not a member, or waits for its admission.
     NotMember,
     /// This replica has stopped.
@@ -172,10 +200,12 @@ impl fmt::Display for Refusal {
                 f.write_str("the members must include a voter, and no node may be both voter and learner")
             }
             Self::NotYetLearner(node) => write!(f, "node {node} must first be a learner that has received the log"),
-            Self::EntryReplaced => f.write_str("another leader's entry replaced it; it was not executed"),
-            Self::NotEncodable => {
-                f.write_str("a command cannot be encoded for the log and decoded again; nothing was proposed")
-            }
+            Self::NotEncodable => f.write_str("a command cannot be encoded for the log; nothing was proposed"),
+            Self::LevelTooNew { command, group } => write!(
+                f,
+                "the command needs format level {command}, but not all members understand more than level {group}; upgrade them first"
+            ),
+            Self::NoSession => f.write_str("the session has ended; open a new one"),
             Self::NotMember => f.write_str("this replica is not a member of the group, or not yet; ask another one"),
             Self::Halted => f.write_str("this replica has stopped"),
         }

@@ -113,8 +113,8 @@ fn round_of(message: &RaftMessage) -> Option<Round> {
     message.entries.first().and_then(|entry| Round::from_bytes(&entry.data))
 }
 
-/// Converts a message from a peer to one for raft. `None` for pieces of snapshots, replies to them
-/// and requests for admission, which raft does not handle.
+/// Converts a message from a peer to one for raft. `None` for pieces of snapshots and other
+/// messages that raft does not handle.
 pub(crate) fn to_raft_message(me: NodeId, from: NodeId, message: Message) -> Option<RaftMessage> {
     let mut raft = RaftMessage { from: raft_id(from), to: raft_id(me), ..RaftMessage::default() };
     match message {
@@ -166,7 +166,12 @@ pub(crate) fn to_raft_message(me: NodeId, from: NodeId, message: Message) -> Opt
             (raft.term, raft.index) = (term, index);
             raft.entries = vec![round_entry(round)].into();
         }
-        Message::AdmissionRequest { .. } | Message::Piece(_) | Message::PieceReply { .. } => return None,
+        Message::AdmissionRequest { .. }
+        | Message::Report(_)
+        | Message::ReportRequest
+        | Message::Forward(_)
+        | Message::Piece(_)
+        | Message::PieceReply { .. } => return None,
     }
     Some(raft)
 }

@@ -32,7 +32,8 @@
 //! Departs from the paper: a leader that all nodes know sends no heartbeats, so that an election
 //! ends and its messages can be counted.
 
-use crate::batch::{AdmittedLearners, Image};
+use crate::batch::Image;
+use crate::directory::Directory;
 use crate::durable::{Checkpoint, Durable};
 use crate::engine::{Engine, Role};
 use crate::guard;
@@ -45,6 +46,7 @@ use quorate_core::about::Profile;
 use quorate_core::election::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Refusal, Structure};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Facts about the algorithm for tables and costs.
 pub const FACTS: Facts = Facts { tolerates_loss: true, ..Facts::new(PROFILE, Structure::Votes, COST) };
@@ -111,6 +113,9 @@ impl Describe for ElectionMessage {
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
             | Message::AdmissionRequest { .. }
+            | Message::Report(_)
+            | Message::ReportRequest
+            | Message::Forward(_)
             | Message::Piece(_)
             | Message::PieceReply { .. } => Class::Control,
         }
@@ -139,7 +144,7 @@ impl RaftElection {
             term: FOUNDING.term,
             members: Configuration::founding(Members::voters(&self.group)),
             // A checkpoint needs a state machine, although an election applies nothing to it.
-            image: Image::write(LogTime::ZERO, &AdmittedLearners::new(), &Registers::default()),
+            image: Image::write(LogTime::ZERO, &Directory::default(), &Registers::default()),
         });
         let config = raft::Config {
             election_tick: ELECTION_TICKS,
@@ -201,7 +206,7 @@ impl RaftElection {
     /// waits for votes, a leader or acknowledgements.
     fn settle(&mut self, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
-        while let Some(output) = engine.process_ready(out, ElectionMessage) {
+        while let Some(output) = engine.process_ready(out, ElectionMessage, &BTreeSet::new()) {
             if let Some(last) = output.committed.last() {
                 engine.mark_applied(last.index);
             }
@@ -263,11 +268,11 @@ impl Protocol for RaftElection {
             }
             Input::DiskFull
             | Input::DiskFree
-            | Input::EndOfTurn
             | Input::Suspect(_)
             | Input::Trust(_)
             | Input::View(_)
-            | Input::Lease(_) => {}
+            | Input::Lease(_)
+            | Input::EndOfTurn => {}
         }
         self.settle(out);
     }

@@ -3,16 +3,17 @@
 
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Durable, Write};
+use crate::fingerprint::mix_bits;
 use crate::log::Log;
 use crate::members::{Change, Configuration, node_of_raft_id, raft_id};
 use crate::message::{Entry, Message, Round};
 use crate::write_order::ordered_writes;
 use bytes::Bytes;
-use quorate_core::{Effects, NodeId, Protocol};
+use quorate_core::{Effect, Effects, NodeId, Order, Protocol};
 use raft::eraftpb::{ConfChangeV2, Message as RaftMessage, MessageType, Snapshot};
 use raft::prelude::{RawNode, Ready};
 use raft::{Config, SnapshotStatus, StateRole};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A protocol whose durable state is raft's.
 pub(crate) trait RaftProtocol: Protocol<Durable = Durable> {}
@@ -97,11 +98,13 @@ impl Engine {
 
     /// Takes raft's next output, which raft calls a `Ready`. Carries out the saves and sends in it,
     /// and returns the rest; `None` if there is no output. `wrap` converts messages to the
-    /// protocol's own type.
+    /// protocol's own type. Members that may be outdated are sent appends without their entries;
+    /// raft sends them again after the next heartbeat.
     pub(crate) fn process_ready<P: RaftProtocol>(
         &mut self,
         out: &mut Effects<'_, P>,
         wrap: fn(Message) -> P::Message,
+        outdated_members: &BTreeSet<NodeId>,
     ) -> Option<RaftOutput> {
         if !self.node.has_ready() {
             return None;
@@ -125,13 +128,19 @@ impl Engine {
         // A leader's messages need not wait for its disk: like any other member, the leader counts
         // towards the majority of an entry only once its own disk has the entry. But a leader must
         // first save its own vote: in a group of one it leads by that vote alone.
-        let (immediate, delayed) =
-            if self.has_saved_vote() { (leader_messages, Vec::new()) } else { (Vec::new(), leader_messages) };
-        for message in immediate {
-            output.route(message, |to, message| out.send_ahead(to, wrap(message)));
-        }
-        for message in delayed.into_iter().chain(messages_after_saves) {
-            output.route(message, |to, message| out.send(to, wrap(message)));
+        let leader_order = if self.has_saved_vote() { Order::Ahead } else { Order::AfterSaves };
+        for (messages, order) in [(leader_messages, leader_order), (messages_after_saves, Order::AfterSaves)] {
+            let mut messages = output.take_snapshots(messages);
+            let outdated = messages.iter_mut().filter(|(to, _)| outdated_members.contains(to));
+            outdated.for_each(|(_, message)| message.remove_entries());
+            send_together(messages, |to, message| {
+                // A question promises nothing, so it need not wait even for a full disk.
+                let order = if matches!(message, Message::ReadIndex { .. }) { Order::Ahead } else { order };
+                match &to[..] {
+                    [to] => out.put(Effect::Send { to: *to, message: wrap(message), order }),
+                    _ => out.put(Effect::Multicast { to: to.into_iter().collect(), message: wrap(message), order }),
+                }
+            });
         }
         self.confirm_saved();
         Some(output)
@@ -316,6 +325,12 @@ impl Engine {
         self.set_election_timeout();
     }
 
+    /// Sends all members the commit index, if they do not have it, by appends without entries.
+    pub(crate) fn broadcast_commit(&mut self) {
+        self.node.raft.bcast_append();
+        self.set_election_timeout();
+    }
+
     /// Asks raft to confirm the leader by a round of heartbeats.
     pub(crate) fn begin_round(&mut self, round: Round) {
         self.node.read_index(round.to_bytes());
@@ -423,15 +438,38 @@ impl Engine {
 }
 
 impl RaftOutput {
-    /// Sends a message, or stores a snapshot, which the replica sends in pieces.
-    fn route(&mut self, message: RaftMessage, mut send: impl FnMut(NodeId, Message)) {
-        if message.get_msg_type() == MessageType::MsgSnapshot {
-            if let Some(to) = node_of_raft_id(message.to) {
-                self.snapshots.push((to, message.get_snapshot().clone()));
+    /// Takes the snapshots out of these messages, because the replica sends them in pieces, and
+    /// converts the other messages.
+    fn take_snapshots(&mut self, messages: Vec<RaftMessage>) -> Vec<(NodeId, Message)> {
+        let mut others = Vec::new();
+        for message in messages {
+            if message.get_msg_type() == MessageType::MsgSnapshot {
+                let to = node_of_raft_id(message.to);
+                self.snapshots.extend(to.map(|to| (to, message.get_snapshot().clone())));
+            } else {
+                others.extend(convert::from_raft_message(&message));
             }
-        } else if let Some((to, message)) = convert::from_raft_message(&message) {
-            send(to, message);
         }
+        others
+    }
+}
+
+/// Sends messages in their order. Neighbouring equal messages go to all their receivers together,
+/// so that a driver encodes an append once.
+fn send_together(messages: Vec<(NodeId, Message)>, mut send: impl FnMut(Vec<NodeId>, Message)) {
+    let mut pending: Option<(Vec<NodeId>, Message)> = None;
+    for (to, message) in messages {
+        match &mut pending {
+            Some((receivers, earlier)) if *earlier == message && !receivers.contains(&to) => receivers.push(to),
+            _ => {
+                if let Some((receivers, earlier)) = pending.replace((vec![to], message)) {
+                    send(receivers, earlier);
+                }
+            }
+        }
+    }
+    if let Some((receivers, last)) = pending {
+        send(receivers, last);
     }
 }
 
@@ -451,11 +489,4 @@ pub(crate) fn checkpoint_of(snapshot: &Snapshot) -> Option<Checkpoint> {
         members: Configuration::from_raft(metadata.get_conf_state()),
         image: snapshot.data.clone(),
     })
-}
-
-/// Spreads the bits of a word (the finisher of splitmix64).
-pub(crate) const fn mix_bits(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
 }

@@ -68,6 +68,9 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
         | Message::ReadIndex { .. }
         | Message::ReadIndexReply { .. }
         | Message::AdmissionRequest { .. }
+        | Message::Report(_)
+        | Message::ReportRequest
+        | Message::Forward(_)
         | Message::PieceReply { .. } => None,
     }
 }
@@ -86,7 +89,11 @@ fn term_and_highest_position(message: &Message) -> (Option<u64>, u64) {
             (Some(*term), *commit)
         }
         Message::TimeoutNow { term } => (Some(*term), 0),
-        Message::ReadIndex { .. } | Message::AdmissionRequest { .. } => (None, 0),
+        Message::ReadIndex { .. }
+        | Message::AdmissionRequest { .. }
+        | Message::Report(_)
+        | Message::ReportRequest
+        | Message::Forward(_) => (None, 0),
         Message::ReadIndexReply { term, index, .. } => (Some(*term), *index),
         Message::Piece(piece) => (Some(piece.snapshot.term), piece.snapshot.index.max(piece.snapshot.log_term)),
         Message::PieceReply { snapshot, .. } => (Some(snapshot.term), snapshot.index),

@@ -67,6 +67,12 @@ impl Configuration {
         [voters, learners, &self.outgoing].iter().any(|set| set.contains(&node))
     }
 
+    /// All nodes for which [`contains`](Self::contains) holds.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        let Members { voters, learners } = &self.incoming;
+        voters.iter().chain(learners).copied().chain(self.outgoing.difference(voters).copied())
+    }
+
     /// Whether a node is a voter, old or new.
     pub fn is_voter(&self, node: NodeId) -> bool {
         self.incoming.voters.contains(&node) || self.outgoing.contains(&node)

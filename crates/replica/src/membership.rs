@@ -13,8 +13,10 @@ pub use member::{Member, about};
 pub use message::{Message, Timer};
 pub use plan::Plan;
 
-use crate::machine::{LogPosition, LogTime, StateMachine};
+use crate::fingerprint::fingerprint;
+use crate::machine::{LogPosition, LogTime, Outbox, SessionId, StateMachine};
 use crate::version::{Format, FormatError};
+use bytes::Bytes;
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request};
 use quorate_core::{Duration, Epoch, Group, Never, NodeId, Stay, Time, View};
 use serde::{Deserialize, Serialize};
@@ -119,6 +121,13 @@ impl GroupMembership {
 }
 
 impl FoundedGroup {
+    /// Expires leases.
+    fn advance(&mut self, at: LogTime) {
+        self.last_change = at;
+        self.membership.apply(at.since(self.founded_at), Request::Tick);
+        self.forget_removed_members();
+    }
+
     fn apply(&mut self, at: LogTime, TimedRequest { request, requested_at }: TimedRequest) -> Answer {
         self.last_change = at;
         let since_founding: Duration = at.since(self.founded_at);
@@ -162,8 +171,23 @@ impl StateMachine for GroupMembership {
     type Command = Change;
     type Query = Never;
     type Answer = Answer;
+    type Outcome = Never;
+    type Image = std::iter::Once<Bytes>;
 
-    fn apply(&mut self, at: LogPosition, command: &Change) -> Answer {
+    /// ME-6.
+    fn advance(&mut self, at: LogPosition, _out: &mut Outbox<Never>) {
+        if let Some(founded) = &mut self.0 {
+            founded.advance(at.time);
+        }
+    }
+
+    fn apply(
+        &mut self,
+        at: LogPosition,
+        _from: Option<SessionId>,
+        command: &Change,
+        _out: &mut Outbox<Never>,
+    ) -> Answer {
         match (command, &mut self.0) {
             (Change::Found { members, terms }, _) => self.found(at.time, members, *terms),
             (Change::Request(request), Some(founded)) => founded.apply(at.time, *request),
@@ -196,19 +220,30 @@ impl StateMachine for GroupMembership {
         }
     }
 
-    fn snapshot(&self) -> Vec<u8> {
-        MEMBERSHIP.write(self)
+    fn next_deadline(&self) -> Option<LogTime> {
+        self.next_expiry()
     }
 
-    fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
-        MEMBERSHIP.read(bytes)
+    fn freeze(&self) -> Self::Image {
+        std::iter::once(MEMBERSHIP.write(self).into())
+    }
+
+    fn thaw(mut pieces: impl Iterator<Item = Bytes>) -> Result<Self, FormatError> {
+        let piece = pieces.next().ok_or_else(|| MEMBERSHIP.malformed("it is missing"))?;
+        MEMBERSHIP.read(&piece)
+    }
+
+    /// A group is small, so this computes its fingerprint anew.
+    fn fingerprint(&self) -> u64 {
+        fingerprint(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Change, GroupMembership, TimedRequest};
-    use crate::machine::{LogPosition, LogTime, StateMachine};
+    use crate::machine::{LogPosition, LogTime, Outbox, StateMachine};
+    use bytes::Bytes;
     use quorate_core::membership::{Answer, LeaseTerms, Request, Suspicion};
     use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Stay, Time};
 
@@ -217,6 +252,12 @@ mod tests {
     /// A position in the log with this log time.
     fn at(millis: u64) -> LogPosition {
         LogPosition { index: 1, time: LogTime::ZERO.after(Duration::from_millis(millis)) }
+    }
+
+    /// Applies an entry with one command.
+    fn apply(group: &mut GroupMembership, at: LogPosition, command: &Change) -> Answer {
+        group.advance(at, &mut Outbox::default());
+        group.apply(at, None, command, &mut Outbox::default())
     }
 
     /// A time by a member's own clock, which is not related to log time.
@@ -241,7 +282,7 @@ mod tests {
     fn founded_at(millis: u64) -> GroupMembership {
         let mut group = GroupMembership::default();
         let found = Change::Found { members: Group::of_size(3), terms: LeaseTerms::default() };
-        group.apply(at(millis), &found);
+        apply(&mut group, at(millis), &found);
         group
     }
 
@@ -253,7 +294,7 @@ mod tests {
     fn before_its_founding_a_group_has_no_view_and_admits_no_node() {
         let mut group = GroupMembership::default();
         let join = request_at(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 0);
-        assert_eq!(group.apply(at(1), &join), Answer::NotMember);
+        assert_eq!(apply(&mut group, at(1), &join), Answer::NotMember);
         assert_eq!((group.view(), group.next_expiry()), (None, None));
     }
 
@@ -261,11 +302,11 @@ mod tests {
     fn leases_count_from_the_founding_and_a_group_is_founded_once() {
         let mut group = founded_at(10_000);
         assert_eq!(group.next_expiry(), Some(at(12_000).time));
-        group.apply(at(11_000), &renew(2, 5));
-        group.apply(at(11_500), &Change::Found { members: Group::of_size(5), terms: LeaseTerms::default() });
-        group.apply(at(11_999), &request_at(Request::Tick, 0));
+        apply(&mut group, at(11_000), &renew(2, 5));
+        apply(&mut group, at(11_500), &Change::Found { members: Group::of_size(5), terms: LeaseTerms::default() });
+        apply(&mut group, at(11_999), &request_at(Request::Tick, 0));
         assert_eq!(members(&group), [1, 2, 3]);
-        group.apply(at(12_000), &request_at(Request::Tick, 0));
+        apply(&mut group, at(12_000), &request_at(Request::Tick, 0));
         assert_eq!((members(&group), group.epoch()), ([2].into(), Some(Epoch(2))));
     }
 
@@ -273,13 +314,13 @@ mod tests {
     fn a_lease_counts_from_the_latest_request_of_the_present_stay() {
         let mut group = founded_at(0);
         assert_eq!(group.lease_request(node(1)), None, "no node has requested a lease");
-        group.apply(at(1), &renew(1, 70));
-        group.apply(at(2), &renew(1, 60));
+        apply(&mut group, at(1), &renew(1, 70));
+        apply(&mut group, at(2), &renew(1, 60));
         assert_eq!(group.lease_request(node(1)), Some((FIRST_STAY, clock(70))));
-        group.apply(at(5_000), &renew(1, 80));
+        apply(&mut group, at(5_000), &renew(1, 80));
         assert_eq!(group.lease_request(node(1)), None, "its lease expired, which ended its stay");
         let join = request_at(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
-        assert_eq!(group.apply(at(5_001), &join), Answer::Member(Stay { since: Epoch(3), ..FIRST_STAY }));
+        assert_eq!(apply(&mut group, at(5_001), &join), Answer::Member(Stay { since: Epoch(3), ..FIRST_STAY }));
         assert_eq!(group.lease_request(node(1)), Some((Stay { since: Epoch(3), ..FIRST_STAY }, clock(50))));
     }
 
@@ -290,21 +331,22 @@ mod tests {
             let (node, by) = (node(suspected), node(by));
             request_at(Request::Suspect { node, stay: FIRST_STAY, by, suspicion: Suspicion::Closed }, 0)
         };
-        group.apply(at(1), &suspect(2, 1));
-        group.apply(at(1), &suspect(1, 2));
+        apply(&mut group, at(1), &suspect(2, 1));
+        apply(&mut group, at(1), &suspect(1, 2));
         assert_eq!(members(&group), [2, 3]);
     }
 
     #[test]
     fn a_snapshot_round_trips_and_a_newer_one_is_refused() {
         let mut group = founded_at(7);
-        group.apply(at(9), &renew(3, -4));
-        group.apply(at(9), &request_at(Request::Leave { node: node(1), stay: FIRST_STAY }, 1));
-        let mut bytes = group.snapshot();
-        assert_eq!(GroupMembership::restore(&bytes), Ok(group));
-        assert_eq!(GroupMembership::restore(&GroupMembership::default().snapshot()), Ok(GroupMembership::default()));
+        apply(&mut group, at(9), &renew(3, -4));
+        apply(&mut group, at(9), &request_at(Request::Leave { node: node(1), stay: FIRST_STAY }, 1));
+        let mut bytes: Vec<u8> = group.freeze().flatten().collect();
+        let thaw = |bytes: &[u8]| GroupMembership::thaw(std::iter::once(Bytes::copy_from_slice(bytes)));
+        assert_eq!(thaw(&bytes), Ok(group));
+        assert_eq!(GroupMembership::thaw(GroupMembership::default().freeze()), Ok(GroupMembership::default()));
         // The first byte is the format version.
         bytes[0] = 2;
-        assert!(GroupMembership::restore(&bytes).is_err());
+        assert!(thaw(&bytes).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Messages between replicas, in types of this crate: raft's protobuf decoder never sees a peer's
 //! bytes.
 
+use crate::directory::MemberRecord;
 use crate::members::Configuration;
 use bytes::Bytes;
 use quorate_core::{Class, Describe, Incarnation, NodeId};
@@ -90,7 +91,17 @@ pub enum Message {
     AdmissionRequest {
         #[serde(rename = "born")]
         incarnation: Incarnation,
+        /// The newest format level that the sender understands.
+        level: u32,
     },
+    /// Tells the leader what the group should record about the sender.
+    Report(MemberRecord),
+    /// Asks a member for its report.
+    ReportRequest,
+    /// Passes commands that were proposed at the sender on to the leader, which does not answer:
+    /// the sender learns of them when it applies their entry. The bytes encode
+    /// [`ProposalGroup`](crate::batch::ProposalGroup)s.
+    Forward(Bytes),
     /// A piece of a snapshot.
     Piece(SnapshotPiece),
     /// Replies to a piece: how many bytes of the snapshot, from its beginning, this replica has.
@@ -136,6 +147,15 @@ pub struct SnapshotPiece {
     pub bytes: Bytes,
 }
 
+impl Message {
+    /// Removes the entries of an append, which then only asks whether the logs agree.
+    pub(crate) fn remove_entries(&mut self) {
+        if let Self::Append { entries, .. } = self {
+            entries.clear();
+        }
+    }
+}
+
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
@@ -151,6 +171,9 @@ impl Describe for Message {
             Self::ReadIndex { .. } => "read-index",
             Self::ReadIndexReply { .. } => "read-index-reply",
             Self::AdmissionRequest { .. } => "admission-request",
+            Self::Report(_) => "report",
+            Self::ReportRequest => "report-request",
+            Self::Forward(_) => "forward",
             Self::Piece(_) => "piece",
             Self::PieceReply { .. } => "piece-reply",
         }
@@ -158,7 +181,9 @@ impl Describe for Message {
 
     fn class(&self) -> Class {
         match self {
-            Self::Heartbeat { .. } | Self::HeartbeatReply { .. } => Class::Control,
+            Self::Heartbeat { .. } | Self::HeartbeatReply { .. } | Self::Report(_) | Self::ReportRequest => {
+                Class::Control
+            }
             Self::Vote { .. }
             | Self::VoteReply { .. }
             | Self::Append { .. }
@@ -167,6 +192,7 @@ impl Describe for Message {
             | Self::ReadIndex { .. }
             | Self::ReadIndexReply { .. }
             | Self::AdmissionRequest { .. }
+            | Self::Forward(_)
             | Self::Piece(_)
             | Self::PieceReply { .. } => Class::Algorithm,
         }

@@ -6,12 +6,14 @@
 //! slow or partitioned catches up later, by entries or by a snapshot.
 //!
 //! ```text
-//! RP-1   a client proposes       → a leader stamps the commands with log time and appends them as
-//!                                  one entry; others refuse
-//! RP-2   raft has entries        → save them; a leader's messages go ahead of its disk, a
-//!                                  follower's wait for its disk
+//! RP-1   a client proposes       → a leader collects the commands of a turn and appends them as one
+//!                                  entry with log time, at most two entries ahead of the commit
+//!                                  index
+//! RP-2   a turn ends             → save raft's entries and send its messages; a leader's messages
+//!                                  go ahead of its disk, a follower's wait for its disk
 //! RP-3   the disk confirms       → report it to raft, so that this disk counts
-//! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here
+//! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here; a
+//!                                  leader announces it with its next append
 //! RP-5   a client asks a query   → answer it once a round of heartbeats has confirmed the leader,
 //!                                  and everything that it had committed is applied here
 //! RP-6   the leader has a lease  → it answers queries without a round; with or without leases, a
@@ -24,11 +26,23 @@
 //!                                  been a learner that has the log
 //! RP-10  no log on the disk      → take no part; ask for admission, and wait for a snapshot
 //!                                  that admits this incarnation as a learner
-//! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
-//!                                  answer queries from the applied state
-//! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown
+//! RP-11  the disk is full        → refuse commands and entries, give up the leadership, answer
+//!                                  queries from the applied state
+//! RP-12  the leader changes      → send repeatable commands again; report that the outcome of all
+//!                                  others is unknown
 //! RP-13  the leader has crashed  → where leaders have no leases, drop the promise not to vote for
-//!                                  others; where they have, keep it until it expires
+//!                                  others; where they have, keep it until it expires; then
+//!                                  campaign, one replica after the other
+//! RP-14  a follower has commands → forward repeatable ones to the leader, which does not answer;
+//!                                  forward them again until they are applied here
+//! RP-15  a session attaches      → after a round, report its unacknowledged outcomes; then report
+//!                                  its outcomes of every entry that is applied here
+//! RP-16  a deadline passes       → the leader proposes an empty entry, unless other entries move
+//!                                  log time
+//! RP-17  a member reports        → record its address and format level; commands that not all
+//!                                  members understand are refused
+//! RP-18  the leadership moves    → offer it to another voter, which may lead at any time from then
+//!                                  on; a replica that retires does not campaign
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all commands of an entry:
@@ -40,14 +54,15 @@
 //! When it fails: a minority answers nothing and loses nothing. Any number of members may crash and
 //! restart with their disks. A member that lost its disk is admitted again as a learner.
 
-use crate::batch::{AdmittedLearners, Image};
+use crate::batch::Image;
 use crate::command::{Command, Event, Refusal};
+use crate::directory::Directory;
 use crate::durable::{Checkpoint, Durable};
 use crate::log::FOUNDING;
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Configuration;
 use crate::message::Message;
-use crate::running::RunningReplica;
+use crate::running::{Question, RunningReplica};
 use crate::settings::Settings;
 use quorate_core::{Effects, Incarnation, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -73,6 +88,8 @@ pub enum Timer {
     Tick,
     /// This peer's acknowledgement of a piece of a snapshot is overdue.
     Piece(NodeId),
+    /// It is this replica's turn to stand for a lost leader.
+    Campaign,
 }
 
 /// Why a replica stops for good, as a sentence.
@@ -107,7 +124,7 @@ impl<S: StateMachine> Replica<S> {
 
     /// Starts from the durable state. The settings' founders matter only at the first start of a
     /// replica; later its disk has the members.
-    fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<RunningReplica<S>, Halt> {
+    fn start(&mut self, now: Time, durable: Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         let founders = &self.settings.founders;
         // A replica that lost its disk starts from `Durable::wiped()`, which is not the default. So
         // it does not found the group again.
@@ -116,38 +133,57 @@ impl<S: StateMachine> Replica<S> {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(founders.clone()),
-            image: Image::write(LogTime::ZERO, &AdmittedLearners::new(), &S::default()),
+            image: Image::write(LogTime::ZERO, &Directory::default(), &S::default()),
         });
-        RunningReplica::start(self.me, self.settings.clone(), now, durable, founding, incarnation)
+        match RunningReplica::start(self.me, self.settings.clone(), now, durable, founding, incarnation) {
+            Ok(mut running) => {
+                running.save_initial_state(out);
+                running.record_new_configuration();
+                running.report_restored(out);
+                self.state = State::Running(Box::new(running));
+            }
+            Err(halt) => self.halt(halt, out),
+        }
     }
 
-    /// Handles a command, then raft's output. A replica that is not running refuses the command.
-    fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) -> Result<(), Halt> {
-        let State::Running(running) = &mut self.state else {
-            refuse_all(command, out);
-            return Ok(());
-        };
+    fn if_running(&mut self, act: impl FnOnce(&mut RunningReplica<S>)) {
+        if let State::Running(running) = &mut self.state {
+            act(running);
+        }
+    }
+
+    fn end_turn(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        if let State::Running(running) = &mut self.state
+            && let Err(halt) = running.end_turn(now, out)
+        {
+            self.halt(halt, out);
+        }
+    }
+
+    fn halt(&mut self, Halt(reason): Halt, out: &mut Effects<'_, Self>) {
+        if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {
+            running.abandon_requests(out);
+        }
+        out.cancel_timer(Timer::Tick);
+        out.cancel_timer(Timer::Campaign);
+        out.emit(Event::Halted { reason });
+    }
+
+    /// Gives a running replica a command. A replica that is not running refuses the command.
+    fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) {
+        let State::Running(running) = &mut self.state else { return refuse_all(command, out) };
         match command {
             Command::Propose(proposals) => running.propose(now, proposals, out),
-            Command::Query { ticket, query } => running.query(now, ticket, query, out),
-            Command::Change { ticket, members } => running.propose_change(now, ticket, members, out),
+            Command::Query { ticket, query } => running.ask(now, ticket, Question::Query(query), out),
+            Command::Attach { ticket, session } => running.ask(now, ticket, Question::Attach(session), out),
+            Command::Detach(session) => running.detach(session),
+            Command::Change { ticket, members, addresses } => {
+                running.propose_change(now, ticket, (members, addresses), out);
+            }
             Command::Transfer(to) => running.transfer(to, out),
+            Command::Retire => running.retire(out),
             Command::Campaign => running.campaign(now, out),
         }
-        running.settle(now, out)
-    }
-
-    /// Lets a running replica act, then handles raft's output. Does nothing if the replica is not
-    /// running.
-    fn step_running(
-        &mut self,
-        now: Time,
-        out: &mut Effects<'_, Self>,
-        act: impl FnOnce(&mut RunningReplica<S>, &mut Effects<'_, Self>),
-    ) -> Result<(), Halt> {
-        let State::Running(running) = &mut self.state else { return Ok(()) };
-        act(running, out);
-        running.settle(now, out)
     }
 }
 
@@ -158,44 +194,32 @@ impl<S: StateMachine> Protocol for Replica<S> {
     type Event = Event<S>;
     type Durable = Durable;
 
+    fn uses_end_of_turn(&self) -> bool {
+        true
+    }
+
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let outcome = match input {
+        match input {
             Input::Start { durable, incarnation } => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
-                self.start(now, durable, incarnation).and_then(|mut running| {
-                    running.save_initial_state(out);
-                    running.report_restored(out);
-                    let outcome = running.settle(now, out);
-                    self.state = State::Running(Box::new(running));
-                    outcome
-                })
+                self.start(now, durable, incarnation, out);
             }
             Input::Command(command) => self.handle_command(now, command, out),
-            Input::Message { from, message } => {
-                self.step_running(now, out, |running, out| running.receive(now, from, message, out))
-            }
+            Input::Message { from, message } => self.if_running(|running| running.receive(now, from, message, out)),
             Input::Timer(Timer::Tick) => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
-                self.step_running(now, out, |running, out| running.tick(now, out))
+                self.if_running(|running| running.tick(now, out));
             }
-            Input::Timer(Timer::Piece(to)) => {
-                self.step_running(now, out, |running, out| running.handle_piece_timeout(to, out))
-            }
-            Input::Saved(count) => self.step_running(now, out, |running, _| running.record_saved(count)),
-            Input::DiskFull => self.step_running(now, out, |running, out| running.handle_disk_full(out)),
-            Input::DiskFree => self.step_running(now, out, |running, out| running.handle_disk_free(out)),
-            Input::Suspect(node) => {
-                self.step_running(now, out, |running, out| running.handle_suspicion(now, node, out))
-            }
-            // Raft has its own failure detector and its own members.
-            Input::Trust(_) | Input::View(_) | Input::Lease(_) | Input::EndOfTurn => Ok(()),
-        };
-        if let Err(Halt(reason)) = outcome {
-            if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {
-                running.abandon_requests(out);
-            }
-            out.cancel_timer(Timer::Tick);
-            out.emit(Event::Halted { reason });
+            Input::Timer(Timer::Piece(to)) => self.if_running(|running| running.handle_piece_timeout(to, out)),
+            Input::Timer(Timer::Campaign) => self.if_running(|running| running.stand(now, out)),
+            Input::Saved(count) => self.if_running(|running| running.record_saved(count)),
+            Input::DiskFull => self.if_running(|running| running.handle_disk_full(out)),
+            Input::DiskFree => self.if_running(|running| running.handle_disk_free(out)),
+            Input::Suspect(node) => self.if_running(|running| running.handle_suspicion(now, node, out)),
+            Input::EndOfTurn => self.end_turn(now, out),
+            Input::Trust(node) => self.if_running(|running| running.handle_trust(node)),
+            // Raft has its own members.
+            Input::View(_) | Input::Lease(_) => {}
         }
     }
 }
@@ -204,8 +228,8 @@ impl<S: StateMachine> Protocol for Replica<S> {
 fn refuse_all<S: StateMachine>(command: Command<S>, out: &mut Effects<'_, Replica<S>>) {
     let tickets = match command {
         Command::Propose(proposals) => proposals.iter().map(|proposal| proposal.ticket).collect(),
-        Command::Query { ticket, .. } | Command::Change { ticket, .. } => vec![ticket],
-        Command::Transfer(_) | Command::Campaign => Vec::new(),
+        Command::Query { ticket, .. } | Command::Change { ticket, .. } | Command::Attach { ticket, .. } => vec![ticket],
+        Command::Detach(_) | Command::Transfer(_) | Command::Retire | Command::Campaign => Vec::new(),
     };
     for ticket in tickets {
         out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });

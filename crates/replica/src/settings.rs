@@ -1,10 +1,11 @@
 //! Configuration of a replica.
 
 use crate::members::Members;
-use quorate_core::Duration;
+use quorate_core::{Duration, Incarnation};
 use serde::{Deserialize, Serialize};
 
-/// The configuration of a replica. All replicas of a group share it.
+/// The configuration of a replica. All replicas of a group share it, except for `address` and
+/// `old_release`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settings {
     /// The initial members of the group. Only its voters start with a log; any other replica,
@@ -34,12 +35,27 @@ pub struct Settings {
     pub message_bytes: u64,
     /// Maximum total length of uncommitted entries, in bytes.
     pub uncommitted_bytes: u64,
-    /// Maximum number of pending entries that were proposed here, and of pending queries.
+    /// Maximum number of pending commands that were proposed here, of commands that followers have
+    /// forwarded and that wait for an entry, and of pending queries.
     #[serde(rename = "requests")]
     pub max_pending_requests: usize,
+    /// The address that this replica reports to its group; `None` if the others know it by other
+    /// means.
+    pub address: Option<String>,
+    /// In a simulation, the older release that this replica runs at first.
+    pub old_release: Option<OldRelease>,
     /// Whether to emit events with fingerprints of each applied entry and of the state after it.
     /// Tests and simulations compare the fingerprints of different replicas.
     pub audit: bool,
+}
+
+/// An older release, which a simulated replica runs until it is upgraded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OldRelease {
+    /// The newest format level that the release understands.
+    pub level: u32,
+    /// The last incarnation before the upgrade.
+    pub until: Incarnation,
 }
 
 /// How a replica answers queries.
@@ -60,8 +76,8 @@ impl Settings {
         Self {
             founders,
             seed: 1,
-            tick: Duration::from_millis(100),
-            election_ticks: 10,
+            tick: Duration::from_millis(40),
+            election_ticks: 8,
             heartbeat_ticks: 2,
             reads: ReadMode::Quorum,
             drift_ppm: 1_000,
@@ -71,8 +87,17 @@ impl Settings {
             message_bytes: 1 << 20,
             uncommitted_bytes: 64 << 20,
             max_pending_requests: 100_000,
+            address: None,
+            old_release: None,
             audit: false,
         }
+    }
+
+    /// The newest format level that this replica understands, if its release understands
+    /// `release_level`.
+    pub(crate) fn known_level(&self, release_level: u32, incarnation: Incarnation) -> u32 {
+        let old = self.old_release.filter(|old| incarnation <= old.until);
+        old.map_or(release_level, |old| old.level.min(release_level))
     }
 
     /// How long a follower promises not to vote for another candidate, on its own clock. Its own

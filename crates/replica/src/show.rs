@@ -27,7 +27,10 @@ impl<S: StateMachine> fmt::Display for Command<S> {
                 Ok(())
             }
             Self::Query { ticket, query } => write!(f, "query {}, {ticket}", S::describe_query(query)),
-            Self::Change { ticket, members } => write!(f, "change {ticket} to {members}"),
+            Self::Change { ticket, members, .. } => write!(f, "change {ticket} to {members}"),
+            Self::Attach { ticket, session } => write!(f, "attach {session}, {ticket}"),
+            Self::Detach(session) => write!(f, "detach {session}"),
+            Self::Retire => f.write_str("retire"),
             Self::Transfer(to) => write!(f, "transfer to {to}"),
             Self::Campaign => f.write_str("campaign"),
         }
@@ -42,11 +45,23 @@ impl<S: StateMachine> fmt::Display for Event<S> {
             }
             Self::Refused { ticket, refusal } => write!(f, "refuses {ticket}: {refusal}"),
             Self::Unknown { ticket } => write!(f, "does not know the outcome of {ticket}"),
+            Self::Attached { session, index, outcomes, .. } => {
+                write!(f, "attaches {session} at entry {index}")?;
+                outcomes.iter().try_for_each(|outcome| write!(f, "; {}", S::describe_outcome(outcome)))
+            }
+            Self::Outcome { session, index, outcome } => {
+                write!(f, "notifies {session} at entry {index}: {}", S::describe_outcome(outcome))
+            }
+            Self::Detached { session } => write!(f, "detaches {session}"),
+            Self::Configured { members, level, .. } => {
+                write!(f, "knows the members: {members}; format level {level}")
+            }
             Self::Changed { ticket, members } => write!(f, "has changed the members to {members} for {ticket}"),
             Self::Leads { term } => write!(f, "leads in term {term}"),
             Self::Follows { leader: Some(leader), term } => write!(f, "follows {leader} in term {term}"),
             Self::Follows { leader: None, term } => write!(f, "knows no leader in term {term}"),
-            Self::Applied(audit) => write!(f, "has applied entry {} at {}", audit.index, audit.time),
+            Self::Retired => f.write_str("has retired"),
+            Self::Applied { audit, .. } => write!(f, "has applied entry {} at {}", audit.index, audit.time),
             Self::Restored(restoration) => write!(f, "has restored the state at entry {}", restoration.index),
             Self::Halted { reason } => write!(f, "has stopped: {reason}"),
         }

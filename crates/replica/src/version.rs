@@ -13,8 +13,18 @@ pub enum FormatError {
          release that reads version {found_version}."
     )]
     Newer { name: &'static str, found_version: u8, known_version: u8 },
+    #[error(
+        "this {name} has format version {found_version}, which this release no longer reads; it reads version {known_version}. No data \
+         was changed; run the release that wrote it, or remove the data and start anew."
+    )]
+    Older { name: &'static str, found_version: u8, known_version: u8 },
     #[error("this {name} is malformed: {reason}. No data was changed.")]
     Malformed { name: &'static str, reason: String },
+    #[error(
+        "this {name} has format level {found_level}; this release reads levels up to {known_level}. No data was changed; install the \
+         release that the other members run."
+    )]
+    NewerLevel { name: &'static str, found_level: u32, known_level: u32 },
 }
 
 /// An encoding that begins with its version.
@@ -22,7 +32,7 @@ pub enum FormatError {
 pub struct Format {
     /// The name of the encoded thing in error messages.
     pub name: &'static str,
-    /// The version that this release writes, and the newest that it reads.
+    /// The version that this release writes, and the only one that it reads.
     pub version: u8,
 }
 
@@ -33,32 +43,38 @@ impl Format {
         self.try_write(value).unwrap_or_else(|_| vec![self.version])
     }
 
-    /// Encodes a value. Fails if its type uses features that postcard lacks.
-    pub fn try_write(self, value: &impl Serialize) -> Result<Vec<u8>, FormatError> {
-        let malformed = |error: postcard::Error| FormatError::Malformed { name: self.name, reason: error.to_string() };
-        postcard::to_extend(value, vec![self.version]).map_err(malformed)
+    /// The error for malformed bytes.
+    pub fn malformed(self, reason: impl Into<String>) -> FormatError {
+        FormatError::Malformed { name: self.name, reason: reason.into() }
     }
 
-    /// Decodes a value. Fails if the bytes are malformed or have a newer version.
+    /// Encodes a value. Fails if its type uses features that postcard lacks.
+    pub fn try_write(self, value: &impl Serialize) -> Result<Vec<u8>, FormatError> {
+        postcard::to_extend(value, vec![self.version]).map_err(|error| self.malformed(error.to_string()))
+    }
+
+    /// Decodes a value. Fails if the bytes are malformed or have another version.
     pub fn read<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, FormatError> {
+        match self.read_first(bytes)? {
+            (value, []) => Ok(value),
+            (_, rest) => Err(self.malformed(format!("it has {} bytes too many", rest.len()))),
+        }
+    }
+
+    /// Decodes a value at the beginning of the bytes, and returns it with the bytes that follow.
+    /// Fails as [`read`](Self::read) does.
+    pub fn read_first<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<(T, &[u8]), FormatError> {
         let name = self.name;
-        let Some((version, body)) = bytes.split_first() else {
-            return Err(FormatError::Malformed { name, reason: "it is empty".into() });
-        };
+        let (version, body) = bytes.split_first().ok_or_else(|| self.malformed("it is empty"))?;
         match *version {
-            0 => Err(FormatError::Malformed { name, reason: "its format version is 0".into() }),
+            0 => Err(self.malformed("its format version is 0")),
             found_version if found_version > self.version => {
                 Err(FormatError::Newer { name, found_version, known_version: self.version })
             }
-            // Every format has had one version so far, so no older layout exists. A format that
-            // gets a second version must also decode the first one.
-            _ => match postcard::take_from_bytes(body) {
-                Ok((value, [])) => Ok(value),
-                Ok((_, rest)) => {
-                    Err(FormatError::Malformed { name, reason: format!("it has {} bytes too many", rest.len()) })
-                }
-                Err(error) => Err(FormatError::Malformed { name, reason: error.to_string() }),
-            },
+            found_version if found_version < self.version => {
+                Err(FormatError::Older { name, found_version, known_version: self.version })
+            }
+            _ => postcard::take_from_bytes(body).map_err(|error| self.malformed(error.to_string())),
         }
     }
 }
@@ -82,9 +98,15 @@ mod tests {
     }
 
     #[test]
+    fn an_older_version_is_refused() {
+        let error = SAMPLE.read::<u64>(&[1, 7]).unwrap_err();
+        assert_eq!(error, FormatError::Older { name: "sample", found_version: 1, known_version: 2 });
+    }
+
+    #[test]
     fn malformed_bytes_are_refused() {
         // No version, version 0, no value, an incomplete value, and a byte too many.
-        for bytes in [&[][..], &[0], &[2], &[2, 255], &[1, 7, 7]] {
+        for bytes in [&[][..], &[0], &[2], &[2, 255], &[2, 7, 7]] {
             assert!(matches!(SAMPLE.read::<u64>(bytes), Err(FormatError::Malformed { .. })), "{bytes:?}");
         }
     }

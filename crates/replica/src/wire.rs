@@ -3,7 +3,7 @@
 use crate::message::Message;
 use crate::version::{Format, FormatError};
 
-const MESSAGE: Format = Format { name: "message between replicas", version: 1 };
+const MESSAGE: Format = Format { name: "message between replicas", version: 2 };
 
 /// Encodes a message with its version.
 pub fn encode(message: &Message) -> Vec<u8> {

@@ -4,7 +4,7 @@ use quorate_core::{Duration, Group, NodeId};
 use quorate_drive::Disk;
 use quorate_drive::local::{Address, Mailbox, NodeSetup, RunningNode, create_mailbox, start};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
+use quorate_replica::{Addresses, Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
 use quorate_store::{ClusterId, DiskWriter, FileSystem, Owner, RetryDelays, Store, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -195,7 +195,10 @@ impl TestClient {
         let members = Members { voters: node_ids(voters), learners: node_ids(learners) };
         self.retry_until_deadline("no leader changed the members", |client| {
             let (leader, members) = (client.leader(), members.clone());
-            matches!(client.request(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
+            matches!(
+                client.request(leader, |ticket| Command::Change { ticket, members, addresses: Addresses::new() }),
+                Event::Changed { .. }
+            )
         });
     }
 

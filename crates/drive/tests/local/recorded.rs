@@ -46,17 +46,22 @@ impl Replicas {
         replicas
     }
 
-    /// Steps a replica, and completes its saves immediately.
+    /// Steps a replica, ends its turn, and completes its saves immediately.
     fn step(&mut self, index: usize, input: Input<Node>) {
         let mut effects: Vec<Effect<Node>> = Vec::new();
-        self.nodes[index].step(Time::from_nanos(self.now_nanos), input, &mut Effects::new(&mut effects));
+        for input in [input, Input::EndOfTurn] {
+            self.nodes[index].step(Time::from_nanos(self.now_nanos), input, &mut Effects::new(&mut effects));
+        }
         let me = NodeId::from_index(index);
         let mut writes = Vec::new();
         for effect in effects {
             match effect {
                 Effect::Save(write) => writes.push(write),
                 Effect::Send { to, message, .. } => self.messages.push_back((to.index(), me, message)),
-                Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
+                Effect::Multicast { to, message, .. } => {
+                    self.messages.extend(to.others(me).map(|to| (to.index(), me, message.clone())));
+                }
+                Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
             }
         }
         if !writes.is_empty() {
@@ -74,9 +79,9 @@ impl Replicas {
         }
     }
 
-    /// Advances time by 100 ms, and fires the tick timer of every replica.
+    /// Advances time by a tick, and fires the tick timer of every replica.
     fn tick(&mut self) {
-        self.now_nanos += 100_000_000;
+        self.now_nanos += 40_000_000;
         for index in 0..3 {
             self.step(index, Input::Timer(Timer::Tick));
         }

@@ -36,13 +36,13 @@ pub fn read_message(input: &[u8]) -> PathSignature {
 /// Parses the input as an entry of a replicated log, and then as a snapshot.
 pub fn read_entry(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    match Batch::<<ReplicaMachine as StateMachine>::Command>::read(input) {
-        Ok(batch) => signature.record_magnitude(batch.commands.len()),
+    match Batch::<<ReplicaMachine as StateMachine>::Command>::read(input, ReplicaMachine::LEVEL) {
+        Ok(batch) => signature.record_magnitude(batch.groups.len()),
         Err(error) => signature.record_message(error),
     }
     match Image::<ReplicaMachine>::read(input) {
         Ok(image) => {
-            let written = Image::write(image.time, &image.admitted, &image.machine);
+            let written = Image::write(image.time, &image.directory, &image.machine);
             let reread = Image::<ReplicaMachine>::read(&written).expect("an encoded value can be decoded");
             assert!(reread.machine == image.machine, "the snapshot does not read back as written");
             signature.record(1);

@@ -21,12 +21,11 @@
 //!                                        have no lease, ask at once
 //! ME-5  our request is applied         → we have a lease, which counts from the time of the
 //!                                        request
-//! ME-6  a lease is overdue             → the leader proposes a tick, which only advances log time,
-//!                                        so that the lease expires
+//! ME-6  log time reaches a lease's end → the lease expires, at the same entry on every replica; if
+//!                                        no other entry comes, the leader proposes an empty one
 //! ME-7  a peer's process has ended     → suspect the incarnation from which we received messages,
 //!                                        until it is removed or trusted again
-//! ME-8  the leader's process has ended → drop the promise not to vote for others, and campaign in
-//!                                        the order of the node numbers, with a delay between nodes
+//! ME-8  a peer's process has ended     → tell our replica, which replaces a leader that has ended
 //! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
 //!                                        disk
 //! ME-10 the inner protocol is done     → ask for our removal until we are removed, and never for
@@ -96,7 +95,7 @@ pub struct Member<P: InViews> {
     suspected: BTreeMap<NodeId, Stay>,
     /// Whether the inner protocol has nothing more to do in the group.
     is_departing: bool,
-    /// Whether a part took an input since the last end of its turn.
+    /// Whether a part had an input since the last end of its turn.
     is_turn_open: bool,
 }
 
@@ -135,14 +134,14 @@ impl<P: InViews> Member<P> {
     fn start(&mut self, now: Time, durable: Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.incarnation = incarnation;
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
-        out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
+        out.set_timer(Timer::Repetition, Span::exactly(self.repetition_interval()));
         self.step_inner(now, Input::Start { durable: (), incarnation }, out);
         self.step_replica(now, Input::Start { durable, incarnation }, out);
     }
 
-    /// The interval between two checks for overdue leases: short against a lease, which lasts for
-    /// several keepalives.
-    fn check_interval(&self) -> Duration {
+    /// The interval at which reports are repeated: short against a lease, which lasts for several
+    /// keepalives.
+    fn repetition_interval(&self) -> Duration {
         Duration::from_nanos(self.plan.terms.keepalive.nanos() / 2)
     }
 
@@ -260,27 +259,13 @@ impl<P: InViews> Member<P> {
         self.step_inner(now, Input::View(view), out);
     }
 
-    /// ME-1, ME-6 and ME-7. Expires overdue leases, and repeats the founding and the suspicions,
-    /// which may have been lost.
-    fn check_overdue(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
+    /// ME-1 and ME-7. Repeats the founding and the suspicions, which may have been lost.
+    fn repeat_reports(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        out.set_timer(Timer::Repetition, Span::exactly(self.repetition_interval()));
         self.propose_founding(now, out);
-        self.expire_leases(now, out);
         // With `OnClose::Lease` a suspicion removes no member, so a lost report is not repeated.
         if self.plan.terms.on_close == OnClose::Evict {
             self.report_suspicions(now, out);
-        }
-    }
-
-    /// ME-6. Proposes a tick if a lease seems to be overdue. Here the current log time is only
-    /// estimated; the log decides which leases expire.
-    fn expire_leases(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let expiry = self.replica.machine().and_then(GroupMembership::next_expiry);
-        if self.replica.leads()
-            && expiry.is_some_and(|expiry| self.last_applied.after(now.since(self.last_applied_at)) >= expiry)
-        {
-            out.note("ME-6", format_args!("proposes a tick, because a lease is overdue"));
-            self.propose(now, Change::Request(TimedRequest { request: Request::Tick, requested_at: now }), out);
         }
     }
 
@@ -299,9 +284,8 @@ impl<P: InViews> Member<P> {
             self.suspected.insert(node, stay);
             self.report_suspicions(now, out);
         }
-        if self.leader == Some(node) {
-            self.schedule_campaign(now, node, out);
-        }
+        // ME-8.
+        self.step_replica(now, Input::Suspect(node), out);
     }
 
     /// Records that a message from this incarnation of a peer arrived.
@@ -317,26 +301,6 @@ impl<P: InViews> Member<P> {
         }
     }
 
-    /// ME-8. Schedules our campaign after those of the unsuspected founders with lower numbers.
-    /// Nodes detect the end of the leader's process at slightly different times, and vote for a
-    /// candidate only after that; so the first one waits for a tick of the replica's timer. Two
-    /// more of these ticks are enough for an election.
-    fn schedule_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
-        self.step_replica(now, Input::Suspect(leader), out);
-        let founders = &self.plan.replica.founders.voters;
-        let preceding = founders.iter().filter(|node| **node < self.me && !self.suspected.contains_key(node));
-        let ticks = 1 + 2 * preceding.count() as u64;
-        out.set_timer(Timer::Campaign, Span::exactly(self.plan.replica.tick.times(ticks)));
-    }
-
-    /// ME-8. Campaigns, unless there is a leader by now.
-    fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        if self.leader.is_none() {
-            out.note("ME-8", format_args!("campaigns, because the leader is gone"));
-            self.step_replica(now, Input::Command(Command::Campaign), out);
-        }
-    }
-
     /// Steps the replica and handles its events.
     fn step_replica(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
         self.is_turn_open |= !matches!(input, Input::EndOfTurn);
@@ -349,6 +313,15 @@ impl<P: InViews> Member<P> {
         self.follow_log(now, out);
     }
 
+    /// Ends the turns of both parts. Each of them may then give the other one an input, which
+    /// begins another turn.
+    fn end_turn(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        while std::mem::take(&mut self.is_turn_open) {
+            self.step_replica(now, Input::EndOfTurn, out);
+            self.step_inner(now, Input::EndOfTurn, out);
+        }
+    }
+
     fn handle_event(&mut self, now: Time, event: Event<GroupMembership>, out: &mut Effects<'_, Self>) {
         match event {
             Event::Answered { ticket, .. } | Event::Refused { ticket, .. } | Event::Unknown { ticket } => {
@@ -357,8 +330,16 @@ impl<P: InViews> Member<P> {
             Event::Leads { .. } => self.set_leader(now, Some(self.me), out),
             Event::Follows { leader, .. } => self.set_leader(now, leader, out),
             Event::Halted { reason } => out.note("ME-4", format_args!("learns of no further view: {reason}")),
-            // A member neither changes the replicas of the log nor enables audits.
-            Event::Changed { .. } | Event::Applied(_) | Event::Restored(_) => {}
+            // A member does not change the replicas of the log, has no sessions, and enables no
+            // audits.
+            Event::Changed { .. }
+            | Event::Attached { .. }
+            | Event::Detached { .. }
+            | Event::Configured { .. }
+            | Event::Retired
+            | Event::Applied { .. }
+            | Event::Restored(_) => {}
+            Event::Outcome { outcome, .. } => match outcome {},
         }
     }
 
@@ -383,15 +364,6 @@ impl<P: InViews> Member<P> {
             self.request_lease_or_removal(now, out);
         }
     }
-
-    /// Ends the turns of both parts. Each of them may then give the other one an input, which
-    /// begins another turn.
-    fn end_turn(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        while std::mem::take(&mut self.is_turn_open) {
-            self.step_replica(now, Input::EndOfTurn, out);
-            self.step_inner(now, Input::EndOfTurn, out);
-        }
-    }
 }
 
 impl<P: InViews> Protocol for Member<P> {
@@ -400,6 +372,10 @@ impl<P: InViews> Protocol for Member<P> {
     type Timer = Timer<P::Timer>;
     type Event = P::Event;
     type Durable = Durable;
+
+    fn uses_end_of_turn(&self) -> bool {
+        self.replica.uses_end_of_turn() || self.inner.uses_end_of_turn()
+    }
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
@@ -418,8 +394,7 @@ impl<P: InViews> Protocol for Member<P> {
             }
             Input::Timer(Timer::Replica(timer)) => self.step_replica(now, Input::Timer(timer), out),
             Input::Timer(Timer::Keepalive) => self.keep_alive(now, out),
-            Input::Timer(Timer::LeaseCheck) => self.check_overdue(now, out),
-            Input::Timer(Timer::Campaign) => self.campaign(now, out),
+            Input::Timer(Timer::Repetition) => self.repeat_reports(now, out),
             Input::Timer(Timer::Inner(timer)) => self.step_inner(now, Input::Timer(timer), out),
             // Only the replica saves.
             Input::Saved(count) => self.step_replica(now, Input::Saved(count), out),
@@ -428,15 +403,12 @@ impl<P: InViews> Protocol for Member<P> {
             Input::Suspect(node) => self.suspect(now, node, out),
             Input::Trust(node) => {
                 self.suspected.remove(&node);
+                self.step_replica(now, Input::Trust(node), out);
             }
             Input::EndOfTurn => self.end_turn(now, out),
             // Our own replica provides views and leases.
             Input::View(_) | Input::Lease(_) => {}
         }
-    }
-
-    fn uses_end_of_turn(&self) -> bool {
-        self.replica.uses_end_of_turn() || self.inner.uses_end_of_turn()
     }
 }
 

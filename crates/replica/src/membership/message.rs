@@ -84,13 +84,10 @@ pub enum Timer<T> {
     Replica(ReplicaTimer),
     /// The next request for a lease.
     Keepalive,
-    /// The next check for overdue leases. The check also repeats the proposal to found the group
-    /// and the reports of suspicions, which may have been lost.
+    /// The next repetition of the proposal to found the group and of the reports of suspicions,
+    /// which may have been lost.
     #[serde(rename = "round")]
-    LeaseCheck,
-    /// The member's turn to campaign, after the leader's process has ended.
-    #[serde(rename = "stand")]
-    Campaign,
+    Repetition,
     /// A timer of the links, the view, or the inner protocol.
     Inner(ReliableTimer<ViewedTimer<T>>),
 }

@@ -4,82 +4,106 @@
 //! The events emitted here do not wait for the disk: a majority already has the applied entries on
 //! disk.
 
-use super::{Out, PendingChange, RunningReplica};
+use super::{AppendedEntry, Out, PendingChange, Question, RunningReplica};
 use crate::batch::{Batch, read_change, read_log_time};
 use crate::command::{Audit, Event, Refusal, Restoration};
-use crate::engine::mix_bits;
-use crate::machine::{LogPosition, LogTime, StateMachine};
+use crate::directory::Addresses;
+use crate::fingerprint::fingerprint;
+use crate::machine::{LogPosition, LogTime, SessionId, StateMachine};
 use crate::members::Change;
 use crate::message::{Entry, EntryBody};
 use crate::replica::Halt;
 use crate::version::FormatError;
-use quorate_core::{Incarnation, NodeId};
+use bytes::Bytes;
 
 impl<S: StateMachine> RunningReplica<S> {
-    /// RP-4. Applies an entry, and answers the clients that proposed it here.
+    /// RP-4. Applies an entry.
     pub(super) fn apply(&mut self, entry: &Entry, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let Entry { index, term, body } = entry;
         self.position.index = *index;
         self.applied_term = *term;
-        let proposal = self.proposals.remove(index);
+        let appended = self.appended.remove(index).filter(|appended| appended.term == *term);
+        let mut outcomes = Vec::new();
         match body {
             EntryBody::Blank => {}
             EntryBody::Batch(bytes) => {
-                let Batch { time, admitted, commands } =
-                    Batch::<S::Command>::read(bytes).map_err(|error| halt_at(*index, &error))?;
-                self.position.time = time;
-                self.apply_admissions(admitted);
-                let answers =
-                    commands.iter().map(|command| self.machine.apply(self.position, command)).collect::<Vec<_>>();
+                let batch = match appended {
+                    Some(AppendedEntry { batch, .. }) => batch,
+                    None => Batch::read(bytes, self.known_level()).map_err(|error| halt_at(*index, &error))?,
+                };
+                self.apply_batch(batch, &mut outcomes, out);
                 out.note("RP-4", format_args!("applies entry {index}"));
-                if let Some((_, tickets)) = proposal.as_ref().filter(|(proposed_term, _)| proposed_term == term) {
-                    for (ticket, answer) in tickets.iter().zip(answers) {
-                        out.emit_ahead(Event::Answered { ticket: *ticket, index: *index, answer });
-                    }
-                }
             }
             EntryBody::Change(bytes) => {
-                let (time, change) = read_change(bytes).map_err(|error| halt_at(*index, &error))?;
-                self.position.time = time;
-                self.apply_change(Some(&change), out);
+                let (time, change, addresses) = read_change(bytes).map_err(|error| halt_at(*index, &error))?;
+                self.advance(time, &mut outcomes, out);
+                self.apply_change(Some(&change), addresses, out);
             }
-            EntryBody::Leave => self.apply_change(None, out),
-        }
-        if let Some((_, tickets)) = proposal.filter(|(proposed_term, _)| proposed_term != term) {
-            let refusal = Refusal::EntryReplaced;
-            tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, refusal }));
+            EntryBody::Leave => self.apply_change(None, Addresses::new(), out),
         }
         self.report_changed(out);
         if self.settings.audit {
-            out.emit_ahead(Event::Applied(self.audit(entry)));
+            out.emit_ahead(Event::Applied { audit: self.audit(entry), outcomes });
         }
         Ok(())
     }
 
+    /// RP-4. Applies the commands of an entry, and answers those that were proposed here.
+    fn apply_batch(
+        &mut self,
+        batch: Batch<S::Command>,
+        outcomes: &mut Vec<(SessionId, S::Outcome)>,
+        out: &mut Out<'_, S>,
+    ) {
+        let Batch { time, notices, groups, level: _ } = batch;
+        self.advance(time, outcomes, out);
+        self.apply_notices(notices);
+        let (position, index) = (self.position, self.position.index);
+        for group in &groups {
+            let tickets = self.proposals.remove_applied(group);
+            let tickets = tickets.into_iter().chain(std::iter::repeat(None));
+            for (command, ticket) in group.commands.iter().zip(tickets) {
+                let answer = self.machine.apply(position, None, command, &mut self.outbox);
+                if let Some(ticket) = ticket {
+                    out.emit_ahead(Event::Answered { ticket, index, answer });
+                }
+                self.report_outcomes(outcomes, out);
+            }
+        }
+    }
+
+    /// Advances the state machine to the log time of an entry.
+    fn advance(&mut self, time: LogTime, outcomes: &mut Vec<(SessionId, S::Outcome)>, out: &mut Out<'_, S>) {
+        self.position.time = time;
+        self.machine.advance(self.position, &mut self.outbox);
+        self.report_outcomes(outcomes, out);
+    }
+
     /// The fingerprints of an entry that was just applied and of the state after it.
     pub(super) fn audit(&self, entry: &Entry) -> Audit {
-        // The seed distinguishes the kinds of entries.
-        let entry_fingerprint = match &entry.body {
-            EntryBody::Blank => fingerprint(0, &[]),
-            EntryBody::Batch(bytes) => fingerprint(1, bytes),
-            EntryBody::Change(bytes) => fingerprint(2, bytes),
-            EntryBody::Leave => fingerprint(3, &[]),
-        };
-        let state_fingerprint = fingerprint(0, &self.machine.snapshot());
+        let entry_fingerprint = fingerprint(&entry.body);
+        let state_fingerprint = self.state_fingerprint();
         Audit { index: entry.index, term: entry.term, time: self.position.time, entry_fingerprint, state_fingerprint }
+    }
+
+    /// A fingerprint of every byte of the state, and of the fingerprint that the state machine
+    /// keeps itself, which is cheaper to read and must not differ either.
+    fn state_fingerprint(&self) -> u64 {
+        let pieces: Vec<Bytes> = self.machine.freeze().into_iter().collect();
+        fingerprint(&(pieces, &self.directory, self.machine.fingerprint()))
     }
 
     /// Reports a state that was restored from a checkpoint, if audits are enabled.
     pub(crate) fn report_restored(&self, out: &mut Out<'_, S>) {
         if self.settings.audit && !self.is_joining() {
-            let state_fingerprint = fingerprint(0, &self.machine.snapshot());
+            let state_fingerprint = self.state_fingerprint();
             let LogPosition { index, time } = self.position;
             out.emit_ahead(Event::Restored(Restoration { index, time, state_fingerprint }));
         }
     }
 
     /// RP-9. Applies a change of members; `None` ends a joint configuration.
-    pub(super) fn apply_change(&mut self, change: Option<&Change>, out: &mut Out<'_, S>) {
+    pub(super) fn apply_change(&mut self, change: Option<&Change>, addresses: Addresses, out: &mut Out<'_, S>) {
         let configuration = self.engine.apply_change(change);
         out.note("RP-9", format_args!("the members are {}", configuration.incoming));
         let learners = &configuration.incoming.learners;
@@ -89,24 +113,10 @@ impl<S: StateMachine> RunningReplica<S> {
         }
         // The nodes that answered the last round may not be a majority of the new members.
         self.lease.end();
-        self.admitted.retain(|member, _| configuration.contains(*member));
+        self.directory.change_members(&configuration, addresses);
+        self.record_new_configuration();
         if !configuration.contains(self.me) {
-            for ticket in self.queries.remove_all() {
-                out.emit_ahead(Event::Refused { ticket, refusal: Refusal::NotMember });
-            }
-        }
-    }
-
-    /// RP-10. Admits only learners. Every replica decides the same, because it has the same members
-    /// at this entry.
-    fn apply_admissions(&mut self, admitted: Vec<(NodeId, Incarnation)>) {
-        let learners = if admitted.is_empty() { return } else { self.engine.configuration().incoming.learners };
-        for (learner, incarnation) in admitted {
-            self.proposed_admissions.remove(&learner);
-            if learners.contains(&learner) && self.admitted.get(&learner) < Some(&incarnation) {
-                self.admitted.insert(learner, incarnation);
-                self.engine.mark_checkpoint_outdated();
-            }
+            self.end_membership(out);
         }
     }
 
@@ -125,19 +135,38 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// RP-5. Answers the queries whose index is applied.
-    pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
+    /// RP-9. A replica that is no member any more answers no queries, forwards no commands and
+    /// reports no outcomes.
+    fn end_membership(&mut self, out: &mut Out<'_, S>) {
+        let ended = self.proposals.end_all();
+        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
+        for ticket in ended.never_sent.into_iter().chain(self.queries.remove_all()) {
+            out.emit_ahead(Event::Refused { ticket, refusal: Refusal::NotMember });
+        }
+        for session in std::mem::take(&mut self.attached) {
+            out.emit_ahead(Event::Detached { session });
+        }
+    }
+
+    /// RP-5 and RP-15. Answers the questions whose index is applied.
+    pub(super) fn answer_questions(&mut self, out: &mut Out<'_, S>) {
         // While the disk is full, an entry that is not on it cannot be applied. So this refuses the
-        // queries that wait for such an entry.
+        // questions that wait for such an entry.
         if self.is_disk_full {
             for ticket in self.queries.remove_beyond(self.engine.persisted_index()) {
                 out.emit_ahead(Event::Refused { ticket, refusal: Refusal::DiskFull });
             }
         }
-        for (ticket, query) in self.queries.take_ready(self.position.index) {
-            out.note("RP-5", format_args!("answers a query at entry {}", self.position.index));
-            let answer = self.machine.query(self.position, &query);
-            out.emit_ahead(Event::Answered { ticket, index: self.position.index, answer });
+        let index = self.position.index;
+        for (ticket, question) in self.queries.take_ready(index) {
+            match question {
+                Question::Query(query) => {
+                    out.note("RP-5", format_args!("answers a query at entry {index}"));
+                    let answer = self.machine.query(self.position, &query);
+                    out.emit_ahead(Event::Answered { ticket, index, answer });
+                }
+                Question::Attach(session) => self.attach(ticket, session, out),
+            }
         }
     }
 
@@ -156,12 +185,4 @@ impl<S: StateMachine> RunningReplica<S> {
 
 fn halt_at(index: u64, error: &FormatError) -> Halt {
     Halt(format!("cannot apply entry {index}: {error}"))
-}
-
-/// A fingerprint of bytes that is the same on every machine.
-fn fingerprint(seed: u64, bytes: &[u8]) -> u64 {
-    bytes.chunks(8).fold(mix_bits(seed ^ bytes.len() as u64), |state, chunk| {
-        let word = chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        mix_bits(state.rotate_left(5) ^ mix_bits(word))
-    })
 }

@@ -7,14 +7,19 @@ use crate::machine::StateMachine;
 use crate::message::{Message, RejectionHint};
 use quorate_core::{NodeId, Time};
 
+const DISK_FULL: (&str, &str) = ("RP-11", "its disk is full");
+
 impl<S: StateMachine> RunningReplica<S> {
     /// Handles a message from a peer, or ignores it with a note.
     pub(crate) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Out<'_, S>) {
         if let Some(objection) = guard::find_objection(&self.engine, self.me, from, &message) {
             return out.note("RP-2", format_args!("ignores a message from {from}: {objection}"));
         }
-        if let Some(reason) = self.reason_to_ignore(now, &message) {
-            return out.note("RP-10", format_args!("does not answer {from}: {reason}"));
+        if let Some((rule, reason)) = self.reason_to_ignore(now, &message) {
+            return out.note(rule, format_args!("does not answer {from}: {reason}"));
+        }
+        if self.is_late_message(now, from) {
+            return out.note("RP-13", format_args!("ignores a late message from {from}, which seems to have crashed"));
         }
         match message {
             Message::Piece(piece) => {
@@ -41,13 +46,21 @@ impl<S: StateMachine> RunningReplica<S> {
             Message::Heartbeat { term, .. } if self.is_joining() => {
                 self.engine.step(from, Message::Heartbeat { term, commit: 0, round: None });
                 if let Some(incarnation) = self.joining_incarnation {
-                    out.send(from, Message::AdmissionRequest { incarnation });
+                    out.send(from, Message::AdmissionRequest { incarnation, level: self.known_level() });
                 }
             }
-            Message::AdmissionRequest { incarnation } => self.propose_admission(now, from, incarnation, out),
+            Message::AdmissionRequest { incarnation, level } => {
+                self.propose_admission(now, from, (incarnation, level), out);
+            }
+            Message::Report(record) => self.receive_report(now, from, record, out),
+            Message::ReportRequest => out.send_ahead(from, Message::Report(self.own_record())),
+            Message::Forward(bytes) => self.receive_forwarded(from, &bytes, out),
             Message::Append { term, .. } | Message::Heartbeat { term, .. } => {
                 if term >= self.role.term {
-                    self.promise(now);
+                    self.follow(now, out);
+                    if matches!(message, Message::Heartbeat { .. }) {
+                        self.report_to(from, out);
+                    }
                 }
                 self.engine.step(from, message);
             }
@@ -69,18 +82,18 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Why a valid message is ignored: a vote would break a promise, this replica is not admitted,
-    /// or its disk is full. `None` if it is not ignored. A forced vote breaks no promise, because
-    /// the leader itself transfers its leadership to that candidate.
-    pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
+    /// The rule by which a valid message is ignored, and why: a vote would break a promise, this
+    /// replica is not admitted, or its disk is full. `None` if it is not ignored. A forced vote
+    /// breaks no promise, because the leader itself transfers its leadership to that candidate.
+    pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<(&'static str, &'static str)> {
         let is_from_leader = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
-            _ if self.is_joining() && !is_from_leader => Some("it waits to be admitted"),
+            _ if self.is_joining() && !is_from_leader => Some(("RP-10", "it waits to be admitted")),
             Message::Vote { is_forced: false, .. } if now < self.promised_until => {
-                Some("it may have promised a leader not to vote for others")
+                Some(("RP-6", "it may have promised a leader not to vote for others"))
             }
-            Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some("its disk is full"),
-            Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some("its disk is full"),
+            Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some(DISK_FULL),
+            Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some(DISK_FULL),
             Message::Vote { .. }
             | Message::VoteReply { .. }
             | Message::Append { .. }
@@ -91,13 +104,11 @@ impl<S: StateMachine> RunningReplica<S> {
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
             | Message::AdmissionRequest { .. }
+            | Message::Report(_)
+            | Message::ReportRequest
+            | Message::Forward(_)
             | Message::Piece(_)
             | Message::PieceReply { .. } => None,
         }
-    }
-
-    /// RP-6. Promises the leader not to vote for another candidate for some time.
-    pub(super) fn promise(&mut self, now: Time) {
-        self.promised_until = self.promised_until.max(now + self.settings.promise_duration());
     }
 }

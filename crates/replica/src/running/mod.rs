@@ -2,52 +2,87 @@
 //! implement.
 
 mod applying;
+mod directory;
+mod fail_over;
 mod messages;
+mod proposing;
 mod requests;
+mod sessions;
 mod snapshots;
 
-use crate::batch::{AdmittedLearners, Image};
+use crate::batch::{Batch, Image, Origin, ProposalGroup};
 use crate::clock::{Lease, LogClock};
 use crate::command::{Event, Refusal, Ticket};
+use crate::directory::{Addresses, Directory, Notice};
 use crate::durable::{Checkpoint, Durable, Write};
 use crate::engine::{Engine, RaftOutput, Role};
 use crate::log::Log;
-use crate::machine::{LogPosition, StateMachine};
+use crate::machine::{LogPosition, Outbox, SessionId, StateMachine};
 use crate::members::Members;
 use crate::pieces::{SnapshotReceiver, SnapshotSender};
+use crate::proposals::Proposals;
 use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
 use crate::settings::{ReadMode, Settings};
 use quorate_core::{Effects, Incarnation, NodeId, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Out<'a, S> = Effects<'a, Replica<S>>;
 
 /// The state of a replica that is running.
 pub(crate) struct RunningReplica<S: StateMachine> {
     me: NodeId,
+    incarnation: Incarnation,
     settings: Settings,
     engine: Engine,
     /// The role after the last handled output of raft. The engine's own role may be newer.
     role: Role,
     machine: S,
+    /// Outcomes of the machine, empty between calls.
+    outbox: Outbox<S::Outcome>,
     /// The position of the last applied entry.
     position: LogPosition,
     applied_term: u64,
-    /// Proposals made here that are not applied yet: for the index of each entry, its term and the
-    /// tickets that wait for it.
-    proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
-    queries: Queries<S::Query>,
+    /// The commands that were proposed here and are not applied yet.
+    proposals: Proposals<S::Command>,
+    /// Commands that followers have forwarded to this leader, for its next entry.
+    forwarded: Vec<ProposalGroup<S::Command>>,
+    /// The entries with commands that this leader has appended and that are not applied yet, by
+    /// index, so that it need not decode them.
+    appended: BTreeMap<u64, AppendedEntry<S::Command>>,
+    /// The indices of the entries with commands that this leader has appended and that are not
+    /// committed yet.
+    in_flight: VecDeque<u64>,
+    /// The highest commit index that this leader has sent to its followers.
+    announced_commit: u64,
+    queries: Queries<Question<S::Query>>,
+    /// The sessions whose outcomes this replica reports.
+    attached: BTreeSet<SessionId>,
     pending_change: Option<PendingChange>,
-    /// The members that the applied entries admitted as learners. Some may be voters by now.
-    admitted: AdmittedLearners,
-    /// Learners whose admission this leader has proposed and not applied yet.
-    proposed_admissions: AdmittedLearners,
+    directory: Directory,
+    /// Notices that this leader has proposed and not applied yet.
+    proposed_notices: Vec<Notice>,
+    /// The members that may be of a release that does not understand all entries.
+    outdated_members: BTreeSet<NodeId>,
+    /// Whether the members, their addresses or the level of the group may have changed since this
+    /// replica last reported them.
+    has_new_configuration: bool,
+    /// The last report of them.
+    reported_configuration: Option<(Members, Addresses, u32)>,
     /// The incarnation with which this replica waits for its admission, if it does.
     joining_incarnation: Option<Incarnation>,
-    /// Number of times that this replica offered its leadership because its disk was full. Each
-    /// offer goes to the next successor.
+    /// Number of times that this replica offered its leadership because its disk was full or its
+    /// process is about to end. Each offer goes to the next successor.
     offer_count: usize,
+    /// Number of ticks for which this replica does not campaign, because its process is about to
+    /// end.
+    retirement_ticks: usize,
+    /// Whether the client waits for the report that this replica has retired.
+    must_report_retirement: bool,
+    /// The peers whose process seems to have ended, and since when.
+    suspected: BTreeMap<NodeId, Time>,
+    /// The leader whose process has ended, until a message from a leader arrives.
+    lost_leader: Option<NodeId>,
     /// For each learner, the index of the entry that made it a learner, or of a later checkpoint.
     /// The learner may become a voter once it has acknowledged this index: earlier acknowledgements
     /// may be from before it lost its disk.
@@ -64,6 +99,19 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     is_disk_full: bool,
     /// Whether this replica must save its initial state, because its disk had none when it started.
     must_save_initial_state: bool,
+}
+
+/// An entry that this leader appended in `term`.
+struct AppendedEntry<C> {
+    term: u64,
+    batch: Batch<C>,
+}
+
+/// A request that needs the present state.
+pub(crate) enum Question<Q> {
+    Query(Q),
+    /// A session attaches to this replica.
+    Attach(SessionId),
 }
 
 /// A pending change of members. It is complete when the entry at `index` is applied and the group
@@ -98,18 +146,32 @@ impl<S: StateMachine> RunningReplica<S> {
         Ok(Self {
             learner_since: learners.into_iter().map(|learner| (learner, index)).collect(),
             me,
+            incarnation,
             role: engine.role(),
             engine,
             machine: image.machine,
+            outbox: Outbox::default(),
             position: LogPosition { index, time: image.time },
             applied_term: term,
-            proposals: BTreeMap::new(),
+            proposals: Proposals::new(Origin { node: me, incarnation }),
+            forwarded: Vec::new(),
+            appended: BTreeMap::new(),
+            in_flight: VecDeque::new(),
+            announced_commit: 0,
             queries: Queries::new(me, incarnation),
+            attached: BTreeSet::new(),
             pending_change: None,
-            admitted: image.admitted,
-            proposed_admissions: AdmittedLearners::new(),
+            directory: image.directory,
+            proposed_notices: Vec::new(),
+            outdated_members: BTreeSet::new(),
+            has_new_configuration: true,
+            reported_configuration: None,
             joining_incarnation: (index == 0).then(|| joining_incarnation.unwrap_or(incarnation)),
             offer_count: 0,
+            retirement_ticks: 0,
+            must_report_retirement: false,
+            suspected: BTreeMap::new(),
+            lost_leader: None,
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
             should_extend_lease: false,
@@ -153,17 +215,26 @@ impl<S: StateMachine> RunningReplica<S> {
         self.engine.log().checkpoint().is_none()
     }
 
-    /// Handles a tick. A replica that waits for its disk or its admission, or has a full disk, does
-    /// not campaign.
+    /// The newest format level that this replica understands.
+    fn known_level(&self) -> u32 {
+        self.settings.known_level(S::LEVEL, self.incarnation)
+    }
+
+    /// Handles a tick. A replica that waits for its disk or its admission, has a full disk or is
+    /// about to end does not campaign.
     pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
-        let may_campaign = self.engine.has_saved_all() && !self.is_joining() && !self.is_disk_full;
-        if self.engine.leads() || may_campaign {
+        if self.engine.leads() || self.may_campaign() {
             self.engine.tick();
         }
+        self.retirement_ticks = self.retirement_ticks.saturating_sub(1);
         if self.role.leads {
             self.clock.advance_to(now);
             self.should_extend_lease = self.settings.reads == ReadMode::Lease;
+            self.record_own_report(now, out);
+            self.request_reports(out);
+            self.propose_if_deadline_passed(out);
         }
+        self.proposals.tick(self.settings.election_ticks as u64);
         self.queries.tick(2 * self.settings.heartbeat_ticks);
         self.offer_leadership(out);
     }
@@ -180,35 +251,33 @@ impl<S: StateMachine> RunningReplica<S> {
         self.offer_leadership(out);
     }
 
-    /// RP-11. A leader with a full disk offers the leadership to each successor in turn, because an
-    /// offer can be lost, and the successor's disk may be full too.
-    fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
-        let successors = self.engine.successors();
-        if !self.is_disk_full || !self.role.leads || self.engine.is_transferring_leadership() || successors.is_empty() {
-            return;
-        }
-        let successor = successors[self.offer_count % successors.len()];
-        self.offer_count += 1;
-        self.transfer(successor, out);
-    }
-
     /// RP-11. Takes commands and entries again.
     pub(crate) fn handle_disk_free(&mut self, out: &mut Out<'_, S>) {
         self.is_disk_full = false;
         out.note("RP-11", format_args!("its disk has room again"));
     }
 
-    /// Handles raft's output until there is none left.
-    pub(crate) fn settle(&mut self, now: Time, out: &mut Out<'_, S>) -> Result<(), Halt> {
+    /// RP-2. Ends a turn: sends what waits, and handles raft's output until there is none left. A
+    /// leader appends first, so that the append carries the commit index; without an append, the
+    /// commit index has messages of its own.
+    pub(crate) fn end_turn(&mut self, now: Time, out: &mut Out<'_, S>) -> Result<(), Halt> {
         loop {
-            while let Some(output) = self.engine.process_ready(out, |message| message) {
+            self.append_entry(now, out);
+            self.announce_commit();
+            while let Some(output) = self.engine.process_ready(out, |message| message, &self.outdated_members) {
                 self.handle_output(now, output, out)?;
             }
-            self.answer_queries(out);
+            self.answer_questions(out);
             let extends_lease = self.take_lease_extension();
-            let Some(round) = self.queries.next_round(now, extends_lease) else { break };
-            self.engine.begin_round(round);
+            if let Some(round) = self.queries.next_round(now, extends_lease) {
+                self.engine.begin_round(round);
+            } else if !self.may_append() && !self.must_announce_commit() {
+                break;
+            }
         }
+        self.forward_proposals(out);
+        self.report_configuration(out);
+        self.report_retirement(out);
         self.checkpoint_if_due(out);
         Ok(())
     }
@@ -240,8 +309,8 @@ impl<S: StateMachine> RunningReplica<S> {
         Ok(())
     }
 
-    /// RP-12. A new leader continues the log's time. A replica that loses the leadership does not
-    /// know the outcome of its proposals.
+    /// RP-12. A new leader continues the log's time. A replica whose leader has changed does not
+    /// know the outcome of what it has sent.
     fn update_role(&mut self, now: Time, out: &mut Out<'_, S>) {
         let previous = std::mem::replace(&mut self.role, self.engine.role());
         let Role { leads, leader, term } = self.role;
@@ -251,8 +320,13 @@ impl<S: StateMachine> RunningReplica<S> {
         if previous.leads {
             self.stop_leading(out);
         }
+        self.end_proposals(out);
         if leads {
+            self.lost_leader = None;
+            out.cancel_timer(Timer::Campaign);
             self.lease.end();
+            // The entry by which raft begins the term carries the commit index.
+            self.announced_commit = self.engine.commit_index();
             self.clock = LogClock::start(now, self.highest_log_time(), self.settings.tick);
             out.emit_ahead(Event::Leads { term });
         } else {
@@ -260,24 +334,35 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Ends all pending requests before this replica stops: queries are refused, and the outcome of
-    /// proposals is unknown.
+    /// RP-12. Repeatable proposals are sent again, and all others end: no leader has received them,
+    /// or their outcome is unknown.
+    fn end_proposals(&mut self, out: &mut Out<'_, S>) {
+        let ended = self.proposals.change_leader();
+        let refusal = Refusal::NotLeader { leader: self.role.leader };
+        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
+        ended.never_sent.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, refusal }));
+    }
+
+    /// Ends all pending requests before this replica stops: requests that no leader has received
+    /// are refused, and the outcome of others is unknown.
     pub(crate) fn abandon_requests(&mut self, out: &mut Out<'_, S>) {
         self.stop_leading(out);
-        for ticket in self.queries.remove_all() {
+        let ended = self.proposals.end_all();
+        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
+        for ticket in ended.never_sent.into_iter().chain(self.queries.remove_all()) {
             out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });
         }
     }
 
-    /// Ends everything that only a leader does, and reports that the outcome of its proposals is
-    /// unknown.
+    /// Ends everything that only a leader does. The outcome of a change of members is unknown.
     fn stop_leading(&mut self, out: &mut Out<'_, S>) {
-        let proposed = std::mem::take(&mut self.proposals).into_values().flat_map(|(_, tickets)| tickets);
-        let change = self.pending_change.take().map(|change| change.ticket);
-        for ticket in proposed.chain(change) {
+        if let Some(PendingChange { ticket, .. }) = self.pending_change.take() {
             out.emit_ahead(Event::Unknown { ticket });
         }
-        self.proposed_admissions.clear();
+        self.forwarded.clear();
+        self.in_flight.clear();
+        self.proposed_notices.clear();
+        self.announced_commit = 0;
         for to in std::mem::take(&mut self.snapshot_senders).into_keys() {
             out.cancel_timer(Timer::Piece(to));
         }
@@ -294,6 +379,8 @@ fn raft_config(settings: &Settings) -> raft::Config {
         check_quorum: true,
         pre_vote: true,
         batch_append: true,
+        // The replica announces the commit index, by the next append if there is one.
+        skip_bcast_commit: true,
         // Raft refuses a limit below `max_size_per_msg`.
         max_uncommitted_size: settings.uncommitted_bytes.max(settings.message_bytes),
         ..raft::Config::default()

@@ -3,7 +3,6 @@
 
 use super::{Out, RunningReplica, read_image};
 use crate::batch::Image;
-use crate::command::Event;
 use crate::durable::Checkpoint;
 use crate::engine::checkpoint_of;
 use crate::machine::{LogPosition, StateMachine};
@@ -29,7 +28,7 @@ impl<S: StateMachine> RunningReplica<S> {
                 out.note("RP-10", format_args!("refuses a snapshot that does not admit this incarnation as a learner"));
             }
             Ok(_) => {
-                self.promise(now);
+                self.follow(now, out);
                 self.engine.step_snapshot(from, term, checkpoint);
             }
             Err(error) => out.note("RP-8", format_args!("refuses a snapshot of {from}: {error}")),
@@ -40,13 +39,17 @@ impl<S: StateMachine> RunningReplica<S> {
     /// replica lost its disk does not. Until one does, the group may rely on votes and entries that
     /// this replica has lost.
     fn is_admitted_by(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
-        let is_admitted =
-            self.joining_incarnation.is_some() && image.admitted.get(&self.me) == self.joining_incarnation.as_ref();
+        let is_admitted = self.joining_incarnation.is_some()
+            && image.directory.admitted.get(&self.me) == self.joining_incarnation.as_ref();
         is_admitted && !checkpoint.members.is_voter(self.me)
     }
 
-    /// RP-8. Begins to send a snapshot.
+    /// RP-8. Begins to send a snapshot. RP-17: a member that may be outdated gets none, unless it
+    /// was admitted, because an admission takes its level into account.
     pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
+        if self.outdated_members.contains(&to) && !self.directory.admitted.contains_key(&to) {
+            return self.engine.report_snapshot(to, false);
+        }
         let Some(checkpoint) = checkpoint_of(snapshot) else { return };
         out.note("RP-8", format_args!("sends {to} a snapshot at entry {}", checkpoint.index));
         let sender = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
@@ -89,23 +92,22 @@ impl<S: StateMachine> RunningReplica<S> {
         self.engine.report_snapshot(to, has_arrived);
     }
 
-    /// RP-8. Installs a leader's snapshot, which replaces the state. The outcome of the proposals
-    /// that it covers is unknown.
+    /// RP-8. Installs a leader's snapshot, which replaces the state. It may cover the entries of
+    /// proposals that were made here.
     pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let image = read_image(&checkpoint.image)?;
         out.note("RP-8", format_args!("installs a snapshot at entry {}", checkpoint.index));
         self.machine = image.machine;
         self.position = LogPosition { index: checkpoint.index, time: image.time };
         self.applied_term = checkpoint.term;
-        self.admitted = image.admitted;
+        self.directory = image.directory;
+        self.record_new_configuration();
         self.joining_incarnation = None;
         self.learner_since =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
         self.report_restored(out);
-        let unaffected = self.proposals.split_off(&(checkpoint.index + 1));
-        for (_, tickets) in std::mem::replace(&mut self.proposals, unaffected).into_values() {
-            tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
-        }
+        self.end_proposals(out);
+        self.reattach_sessions(out);
         Ok(())
     }
 
@@ -121,7 +123,7 @@ impl<S: StateMachine> RunningReplica<S> {
             index: self.position.index,
             term: self.applied_term,
             members: self.engine.configuration(),
-            image: Image::write(self.position.time, &self.admitted, &self.machine),
+            image: Image::write(self.position.time, &self.directory, &self.machine),
         };
         out.note("RP-7", format_args!("saves a checkpoint at entry {}", checkpoint.index));
         self.engine.save_checkpoint(checkpoint, self.settings.keep_entries, out);

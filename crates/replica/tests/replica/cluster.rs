@@ -5,7 +5,7 @@ use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::ClientEvent;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{Command, Event, Members, Proposal, ReadMode, Refusal, Replica, Settings, Ticket};
+use quorate_replica::{Addresses, Command, Event, Members, Proposal, ReadMode, Refusal, Replica, Settings, Ticket};
 use quorate_sim::World;
 
 type Node = Replica<Registers>;
@@ -103,7 +103,7 @@ impl Cluster {
     }
 
     fn change(&mut self, replica: NodeId, members: Members) -> Event<Registers> {
-        let ticket = self.request(replica, |ticket| Command::Change { ticket, members });
+        let ticket = self.request(replica, |ticket| Command::Change { ticket, members, addresses: Addresses::new() });
         self.outcome(ticket)
     }
 

@@ -3,9 +3,10 @@
 
 use crate::{completed_request, members, node};
 use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
+use quorate_replica::message::LastCommit;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{
-    Command, Durable, Event, Message, Proposal, ReadMode, Refusal, Replica, Settings, Ticket, Timer,
+    Addresses, Command, Durable, Event, Message, Proposal, ReadMode, Refusal, Replica, Settings, Ticket, Timer,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -76,11 +77,14 @@ impl Harness {
         self.boot(number, durable, incarnation);
     }
 
-    /// Steps a replica, and confirms its saves at once.
+    /// Steps a replica, ends its turn, and confirms its saves at once.
     fn step(&mut self, number: u32, input: Input<Node>) {
         let Some(host) = self.hosts.get_mut(&number) else { return };
         let mut effects: Vec<Effect<Node>> = Vec::new();
-        host.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        for input in [input, Input::EndOfTurn] {
+            host.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        }
+        let mut sent = Vec::new();
         let saves_before = host.saves;
         for effect in effects {
             match effect {
@@ -88,19 +92,23 @@ impl Harness {
                     host.durable.apply(write);
                     host.saves += 1;
                 }
-                Effect::Send { to, message, .. } => {
-                    if matches!(message, Message::Piece(_)) {
-                        self.pieces.push((number, to.number(), message.clone()));
-                    }
-                    if !(self.drops_transfers && matches!(message, Message::TimeoutNow { .. })) {
-                        self.messages.push_back((number, to.number(), message));
-                    }
+                Effect::Send { to, message, .. } => sent.push((to, message)),
+                Effect::Multicast { to, message, .. } => {
+                    sent.extend(to.others(node(number)).map(|to| (to, message.clone())));
                 }
                 Effect::Emit { event, .. } => self.events.push(event),
-                Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
+                Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
             }
         }
-        let saves = host.saves;
+        for (to, message) in sent {
+            if matches!(message, Message::Piece(_)) {
+                self.pieces.push((number, to.number(), message.clone()));
+            }
+            if !(self.drops_transfers && matches!(message, Message::TimeoutNow { .. })) {
+                self.messages.push_back((number, to.number(), message));
+            }
+        }
+        let saves = self.hosts[&number].saves;
         if saves > saves_before {
             self.step(number, Input::Saved(saves));
         }
@@ -115,7 +123,7 @@ impl Harness {
         }
     }
 
-    /// Lets time pass. A replica that hears from no leader campaigns after 10 to 19 ticks.
+    /// Lets time pass. A replica that hears from no leader campaigns after 8 to 15 ticks.
     fn ticks(&mut self, count: usize) {
         for _ in 0..count {
             self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
@@ -162,7 +170,11 @@ impl Harness {
     /// Changes the members. Returns the refusal, or `None` if the change succeeds.
     fn change(&mut self, replica: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
         let members = members(voters, learners);
-        match self.request(replica, CHANGE_TICKS, |ticket| Command::Change { ticket, members }) {
+        match self.request(replica, CHANGE_TICKS, |ticket| Command::Change {
+            ticket,
+            members,
+            addresses: Addresses::new(),
+        }) {
             Some(Event::Changed { .. }) => None,
             Some(Event::Refused { refusal, .. }) => Some(refusal),
             other => panic!("{other:?}"),
@@ -280,7 +292,7 @@ fn only_voters_become_candidates() {
     harness.elect(1);
     assert_eq!(harness.change(1, &[1], &[2]), None);
     harness.restart(1, 1);
-    harness.ticks(12);
+    harness.ticks(8);
     assert_eq!(harness.leaders(), [0_u32; 0]);
     harness.campaign(2);
     assert!(!harness.leaders().contains(&2), "a learner must not lead");
@@ -289,7 +301,7 @@ fn only_voters_become_candidates() {
     harness.elect(1);
     assert_eq!(harness.change(1, &[1], &[]), None);
     harness.restart(1, 1);
-    harness.ticks(12);
+    harness.ticks(8);
     assert_eq!(harness.leaders(), [0_u32; 0]);
     harness.campaign(2);
     assert!(!harness.leaders().contains(&2), "a removed member must not lead");
@@ -336,6 +348,40 @@ fn leaders_after_a_kill(reads: ReadMode, is_suspected: bool) -> Vec<u32> {
     }
     harness.campaign(2);
     harness.leaders()
+}
+
+/// The reply of node 2 to a candidate, if any. `ticks_after_restart` pass after node 2 restarts.
+fn vote_of_a_restarted_voter(reads: ReadMode, ticks_after_restart: usize) -> Option<bool> {
+    let mut harness = Harness::with_settings(3, Settings { reads, ..Settings::new(members(&[1, 2, 3], &[])) });
+    harness.elect(1);
+    assert!(harness.write(1, 5));
+    harness.restart(2, 1);
+    harness.partitioned.insert(2);
+    harness.ticks(ticks_after_restart);
+    harness.messages.clear();
+    // Far in the future of all logs and terms, so that only a promise can deny the vote.
+    let commit = LastCommit::default();
+    let candidate = Message::Vote { term: 9, is_pre_vote: false, is_forced: false, log_term: 9, index: 99, commit };
+    harness.step(2, Input::Message { from: node(3), message: candidate });
+    harness.messages.iter().find_map(|(_, _, message)| match message {
+        Message::VoteReply { is_granted, .. } => Some(*is_granted),
+        _ => None,
+    })
+}
+
+#[test]
+fn rp_6_a_restarted_voter_keeps_the_promise_of_its_last_incarnation() {
+    for reads in [ReadMode::Quorum, ReadMode::Lease] {
+        // A promise lasts for one tick less than the shortest election timeout, of eight ticks.
+        assert_eq!(vote_of_a_restarted_voter(reads, 6), None, "{reads:?}: the promise still holds");
+        assert_eq!(vote_of_a_restarted_voter(reads, 8), Some(true), "{reads:?}: the promise has expired");
+    }
+}
+
+#[test]
+fn rp_6_a_founder_that_starts_for_the_first_time_has_promised_nothing() {
+    let mut harness = Harness::new(3, &[1, 2, 3]);
+    harness.elect(1);
 }
 
 #[test]

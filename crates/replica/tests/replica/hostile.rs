@@ -6,13 +6,16 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
 use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, Protocol, Time};
-use quorate_replica::batch::{AdmittedLearners, Image};
+use quorate_replica::batch::{Image, Origin, ProposalGroup};
+use quorate_replica::directory::{AdmittedLearners, Directory};
 use quorate_replica::members::{Configuration, Members};
 use quorate_replica::message::{
     Entry, EntryBody, LastCommit, Message, RejectionHint, Round, SnapshotId, SnapshotPiece,
 };
 use quorate_replica::registers::{Change, Read, Registers};
-use quorate_replica::{Command, Durable, LogTime, Proposal, ReadMode, Replica, Settings, Ticket, Timer};
+use quorate_replica::{
+    Command, Durable, LogTime, MemberRecord, Proposal, ReadMode, Replica, SessionId, Settings, Ticket, Timer,
+};
 
 type Node = Replica<Registers>;
 
@@ -61,7 +64,9 @@ fn piece() -> impl Strategy<Value = Message> {
         admitted.into_iter().map(|(number, incarnation)| (node(number), Incarnation(incarnation))).collect()
     });
     let image = (number(), admitted).prop_map(|(time, admitted): (u64, AdmittedLearners)| {
-        Image::write(LogTime::from_nanos(time), &admitted, &Registers::default())
+        let mut directory = Directory::default();
+        directory.admitted = admitted;
+        Image::write(LogTime::from_nanos(time), &directory, &Registers::default())
     });
     let bytes = prop_oneof![1 => vec(any::<u8>(), 0..9).prop_map(Bytes::from), 3 => image];
     (number(), number(), number(), configuration(), number(), number(), bytes, any::<bool>()).prop_map(
@@ -98,7 +103,21 @@ fn message() -> impl Strategy<Value = Message> {
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
-        1 => number().prop_map(|incarnation| Message::AdmissionRequest { incarnation: Incarnation(incarnation) }),
+        1 => (number(), any::<u32>()).prop_map(|(incarnation, level)| {
+            Message::AdmissionRequest { incarnation: Incarnation(incarnation), level }
+        }),
+        1 => (any::<bool>(), any::<u32>()).prop_map(|(has_address, level)| {
+            Message::Report(MemberRecord { address: has_address.then(|| "host:7400".into()), level })
+        }),
+        1 => Just(Message::ReportRequest),
+        2 => vec(any::<u8>(), 0..40).prop_map(|bytes| Message::Forward(bytes.into())),
+        2 => (1_u32..5, number(), number(), 0..9_u64).prop_map(|(origin, incarnation, first_number, value)| {
+            let origin = Origin { node: node(origin), incarnation: Incarnation(incarnation) };
+            let commands = vec![Change::Write { key: 1, value }; 3];
+            let groups = vec![ProposalGroup { origin, first_number, commands }];
+            // The first byte is the format version.
+            Message::Forward(postcard::to_extend(&groups, vec![1]).unwrap().into())
+        }),
         4 => piece(),
         1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held_bytes)| {
             Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held_bytes }
@@ -117,6 +136,10 @@ enum Action {
     Propose,
     Query,
     Campaign,
+    Suspect(u32),
+    Stand,
+    Attach,
+    Retire,
     /// Send the replica votes for every likely term, so that it sometimes becomes leader.
     Elect,
     DiskFull,
@@ -132,6 +155,8 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Propose),
         1 => Just(Action::Query),
         1 => Just(Action::Campaign),
+        1 => (2_u32..5).prop_map(Action::Suspect),
+        1 => prop_oneof![Just(Action::Stand), Just(Action::Attach), Just(Action::Retire)],
         2 => Just(Action::Elect),
         1 => any::<bool>().prop_map(|is_full| if is_full { Action::DiskFull } else { Action::DiskFree }),
     ]
@@ -148,6 +173,8 @@ struct Harness {
     /// The time in nanoseconds.
     now: i64,
     incarnation: u64,
+    /// Number of inputs so far.
+    steps: u64,
 }
 
 impl Harness {
@@ -163,6 +190,7 @@ impl Harness {
             durable_saves: 0,
             now: 0,
             incarnation: 0,
+            steps: 0,
         };
         harness.boot();
         harness
@@ -180,7 +208,12 @@ impl Harness {
         // A step takes a millisecond.
         self.now += 1_000_000;
         let mut effects: Vec<Effect<Node>> = Vec::new();
-        self.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        // Some turns have several inputs.
+        self.steps += 1;
+        let inputs = if self.steps.is_multiple_of(3) { vec![input] } else { vec![input, Input::EndOfTurn] };
+        for input in inputs {
+            self.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        }
         for effect in effects {
             if let Effect::Save(write) = effect {
                 self.pending_writes.push(write);
@@ -193,8 +226,7 @@ impl Harness {
             Action::Receive(from, message) => self.step(Input::Message { from: node(from), message }),
             Action::Ticks(count) => {
                 for _ in 0..count {
-                    // A tick of the default settings is 100 ms long.
-                    self.now += 100_000_000;
+                    self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
                     self.step(Input::Timer(Timer::Tick));
                 }
             }
@@ -210,6 +242,13 @@ impl Harness {
             }
             Action::Query => self.step(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
             Action::Campaign => self.step(Input::Command(Command::Campaign)),
+            Action::Suspect(peer) => self.step(Input::Suspect(node(peer))),
+            Action::Stand => self.step(Input::Timer(Timer::Campaign)),
+            Action::Attach => {
+                let (ticket, session) = (Ticket(3), SessionId(1));
+                self.step(Input::Command(Command::Attach { ticket, session }));
+            }
+            Action::Retire => self.step(Input::Command(Command::Retire)),
             Action::Elect => {
                 for term in 1..8 {
                     for is_pre_vote in [true, false] {

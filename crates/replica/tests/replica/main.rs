@@ -7,6 +7,7 @@ mod election;
 mod failures;
 mod hostile;
 mod membership;
+mod sessions;
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
@@ -37,8 +38,15 @@ fn completed_request(event: &Event<Registers>) -> Option<Ticket> {
         | Event::Refused { ticket, .. }
         | Event::Unknown { ticket }
         | Event::Changed { ticket, .. } => Some(*ticket),
-        Event::Leads { .. } | Event::Follows { .. } | Event::Applied(_) | Event::Restored(_) | Event::Halted { .. } => {
-            None
-        }
+        Event::Attached { ticket, .. } => *ticket,
+        Event::Leads { .. }
+        | Event::Follows { .. }
+        | Event::Outcome { .. }
+        | Event::Detached { .. }
+        | Event::Configured { .. }
+        | Event::Retired
+        | Event::Applied { .. }
+        | Event::Restored(_)
+        | Event::Halted { .. } => None,
     }
 }

@@ -140,13 +140,15 @@ impl Harness {
         self.input(node, Input::Command(command));
     }
 
-    /// Steps a node that is up, and then confirms its saves.
+    /// Steps a node that is up, ends its turn, and then confirms its saves.
     pub(crate) fn input(&mut self, node: NodeId, input: Input<Node>) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
             let Some(member) = self.hosts[node.index()].node.as_mut() else { return };
             let mut collector = Collector::default();
-            member.step(self.now, input, &mut Effects::new(&mut collector));
+            for input in [input, Input::EndOfTurn] {
+                member.step(self.now, input, &mut Effects::new(&mut collector));
+            }
             self.notes.extend(collector.rules.into_iter().map(|rule| (self.now, node, rule)));
             for effect in collector.effects {
                 if let Some(effect) = self.hosts[node.index()].barrier.admit(effect) {

@@ -1,0 +1,146 @@
+//! The leadership moves: transfers, campaigns, and leaders whose process has ended. The rules
+//! (`RP-…`) are at the head of `replica.rs`.
+
+use super::{Out, RunningReplica};
+use crate::command::Event;
+use crate::machine::StateMachine;
+use crate::replica::Timer;
+use crate::settings::ReadMode;
+use quorate_core::{Duration, NodeId, Span, Time};
+
+/// Number of ticks from the end of a leader's process to the first campaign.
+const FIRST_CAMPAIGN_TICKS: u64 = 1;
+/// Number of ticks between the campaigns of two replicas: enough for an election.
+const TICKS_BETWEEN_CAMPAIGNS: u64 = 2;
+/// Number of ticks until a replica that stood for a lost leader does so again.
+const TICKS_PER_ATTEMPT: u64 = 4;
+
+impl<S: StateMachine> RunningReplica<S> {
+    /// RP-18. Transfers the leadership. There is no lease in this term afterwards, because the
+    /// other node may become a candidate at any time.
+    pub(crate) fn transfer(&mut self, to: NodeId, out: &mut Out<'_, S>) {
+        if self.role.leads && to != self.me && self.engine.configuration().incoming.voters.contains(&to) {
+            out.note("RP-18", format_args!("offers the leadership to {to}"));
+            self.lease.end_for_term(self.role.term);
+            self.engine.transfer(to);
+        }
+    }
+
+    /// RP-18. Gives up the leadership, and does not campaign while another node takes over.
+    pub(crate) fn retire(&mut self, out: &mut Out<'_, S>) {
+        out.note("RP-18", format_args!("retires"));
+        self.retirement_ticks = 4 * self.settings.election_ticks;
+        self.must_report_retirement = true;
+        self.offer_leadership(out);
+    }
+
+    /// RP-18. Reports that this replica does not lead any more, or that no other replica can take
+    /// over.
+    pub(super) fn report_retirement(&mut self, out: &mut Out<'_, S>) {
+        let has_retired = !self.role.leads || self.engine.successors().is_empty();
+        if self.must_report_retirement && has_retired {
+            self.must_report_retirement = false;
+            out.emit_ahead(Event::Retired);
+        }
+    }
+
+    /// RP-11 and RP-18. A leader with a full disk, or one that retires, offers the leadership to
+    /// each successor in turn, because an offer can be lost, and the successor's disk may be full
+    /// too.
+    pub(super) fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
+        let has_reason = self.is_disk_full || self.retirement_ticks > 0;
+        let successors = self.engine.successors();
+        if !has_reason || !self.role.leads || self.engine.is_transferring_leadership() || successors.is_empty() {
+            return;
+        }
+        let successor = successors[self.offer_count % successors.len()];
+        self.offer_count += 1;
+        self.transfer(successor, out);
+    }
+
+    /// Whether this replica may become a candidate, as far as its promise allows it.
+    pub(super) fn may_campaign(&self) -> bool {
+        self.engine.has_saved_all() && !self.is_joining() && !self.is_disk_full && self.retirement_ticks == 0
+    }
+
+    /// Campaigns, unless the replica is no voter, is bound by its promise to a leader, or may not
+    /// campaign.
+    pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
+        let is_voter = self.engine.configuration().is_voter(self.me);
+        if is_voter && now >= self.promised_until && self.may_campaign() {
+            out.note("RP-13", format_args!("campaigns"));
+            self.engine.campaign();
+        }
+    }
+
+    /// RP-13. Prepares to replace a leader whose process has ended. The unsuspected voters stand in
+    /// the order of their numbers, so that they do not split the votes. The first one waits for a
+    /// tick, because a replica votes only once it suspects the leader too. With leases the promise
+    /// remains until it expires, because a wrong suspicion would break the lease.
+    pub(crate) fn handle_suspicion(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
+        self.suspected.insert(node, now);
+        if self.role.leader != Some(node) || self.role.leads {
+            return;
+        }
+        self.lost_leader = Some(node);
+        if self.settings.reads == ReadMode::Quorum {
+            out.note("RP-13", format_args!("drops its promise to {node}, which seems to have crashed"));
+            self.promised_until = now;
+            self.engine.forget_leader();
+        }
+        let voters = self.engine.configuration().incoming.voters;
+        let mut unsuspected = voters.iter().filter(|voter| !self.suspected.contains_key(voter));
+        if let Some(place) = unsuspected.position(|voter| *voter == self.me) {
+            let ticks = FIRST_CAMPAIGN_TICKS + place as u64 * TICKS_BETWEEN_CAMPAIGNS;
+            self.set_campaign_timer(self.settings.tick.times(ticks), out);
+        }
+    }
+
+    /// RP-13. Records that a peer's process is running.
+    pub(crate) fn handle_trust(&mut self, node: NodeId) {
+        self.suspected.remove(&node);
+    }
+
+    /// RP-13. Whether a message was on its way when the process of its sender ended. If messages
+    /// keep coming, the process runs.
+    pub(super) fn is_late_message(&mut self, now: Time, from: NodeId) -> bool {
+        let Some(since) = self.suspected.get(&from) else { return false };
+        let is_late = now.since(*since) < self.settings.tick;
+        if !is_late {
+            self.suspected.remove(&from);
+        }
+        is_late
+    }
+
+    /// RP-13. Stands for the lost leader, unless another leader has appeared. A replica that waits
+    /// for its disk or is bound by its promise stands later.
+    pub(crate) fn stand(&mut self, now: Time, out: &mut Out<'_, S>) {
+        if self.lost_leader.is_none() {
+            return;
+        }
+        let tick = self.settings.tick;
+        let delay = if now < self.promised_until {
+            self.promised_until.since(now)
+        } else if self.may_campaign() {
+            self.engine.forget_leader();
+            self.campaign(now, out);
+            tick.times(TICKS_PER_ATTEMPT)
+        } else {
+            tick
+        };
+        self.set_campaign_timer(delay, out);
+    }
+
+    fn set_campaign_timer(&self, delay: Duration, out: &mut Out<'_, S>) {
+        out.set_timer(Timer::Campaign, Span::exactly(delay));
+    }
+
+    /// RP-6 and RP-13. A message of a leader: promises it not to vote for another candidate for
+    /// some time, and stops standing for a lost leader.
+    pub(super) fn follow(&mut self, now: Time, out: &mut Out<'_, S>) {
+        self.promised_until = self.promised_until.max(now + self.settings.promise_duration());
+        if self.lost_leader.take().is_some() {
+            out.cancel_timer(Timer::Campaign);
+        }
+    }
+}
