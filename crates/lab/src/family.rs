@@ -41,7 +41,7 @@ use crate::spec::Spec;
 use crate::views::ViewSettings;
 use quorate_core::about::{About, Profile};
 use quorate_core::mutex::Choice;
-use quorate_core::{Duration, Medium, NodeId};
+use quorate_core::{Duration, Medium, NodeId, Time};
 use quorate_erased::{AnyCodec, Erased};
 use quorate_journal::metrics::MessageCounts;
 use quorate_journal::moment::{Moment, Observer};
@@ -161,6 +161,12 @@ pub trait RunFamily: FamilyTypes {
         Vec::new()
     }
 
+    /// The latest time at which a fault that the clients inject during the run can end; `None` if
+    /// they inject none.
+    fn client_faults_end(_spec: &Spec<Self>) -> Option<Time> {
+        None
+    }
+
     /// Whether the family's algorithms promise to tolerate the permanent losses of the run, such as
     /// of disks. If not, a property that fails is not a bug.
     fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
@@ -215,6 +221,16 @@ pub trait ScriptFamily: FamilyTypes {
     /// The script command that makes a node become a candidate, in families whose nodes can also
     /// become candidates without a command.
     const CANDIDACY_COMMAND: Option<&'static str> = None;
+
+    /// The command by which a node hands its duties over before its process ends, if it has any.
+    fn retire_command() -> Option<Self::Command> {
+        None
+    }
+
+    /// Whether a node reports by this event that it has handed its duties over.
+    fn has_retired(_event: &Self::Event) -> bool {
+        false
+    }
 
     /// Parses the words that a person typed at a node. An error is a sentence. See
     /// [`parse_command`](Self::parse_command).

@@ -214,8 +214,13 @@ impl LoadGenerator {
                     Event::Refused { .. } | Event::Unknown { .. } => unanswered += 1,
                     Event::Leads { .. } => self.propose_first(),
                     Event::Changed { .. }
+                    | Event::Attached { .. }
+                    | Event::Outcome { .. }
+                    | Event::Detached { .. }
+                    | Event::Configured { .. }
+                    | Event::Retired
                     | Event::Follows { .. }
-                    | Event::Applied(_)
+                    | Event::Applied { .. }
                     | Event::Restored(_)
                     | Event::Halted { .. } => {}
                 }

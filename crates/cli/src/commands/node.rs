@@ -10,7 +10,7 @@ use crate::args::NodeArgs;
 use crate::args::{LogLevel, Peers, parse_addresses};
 use crate::output::display_path;
 use anyhow::{Context, bail, ensure};
-use console::Console;
+use console::{Console, Stopper};
 use disk::{FolderAction, OpenedDisk};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
@@ -196,10 +196,13 @@ impl<F: FamilyLab> Process<'_, F> {
         let tokio_runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(start_error)?;
         let guard = tokio_runtime.enter();
         self.console.print_started(incarnation);
-        let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(start_error)?;
-        let signal_handle = handle.clone();
-        let _ = ctrlc::set_handler(move || signal_handle.stop());
-        self.console.spawn_reader::<F>(&handle, self.me, incarnation);
+        let (retired, has_retired) = std::sync::mpsc::channel();
+        let printer = self.console.event_printer::<F>(clock, retired);
+        let (handle, node) = runtime.prepare(printer).map_err(start_error)?;
+        let stopper = Stopper::<F>::new(handle.clone(), has_retired);
+        let signal_stopper = stopper.clone();
+        let _ = ctrlc::set_handler(move || signal_stopper.stop());
+        self.console.spawn_reader::<F>(&stopper, self.me, incarnation);
         // Spawned as a task, because tokio polls the sockets (a system call) before each poll of
         // the future of `block_on` itself, but not before each poll of a task.
         let ending = tokio_runtime.block_on(tokio::spawn(node)).context("the task of the node panicked")?;

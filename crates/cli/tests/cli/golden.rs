@@ -129,6 +129,10 @@ fn list_prints_all_fixtures() {
         replica-forgotten-vote                 replica    replicated log    –                                         a replica does not save its vote, so a restarted voter can vote twice
         replica-no-report                      replica    replicated log    –                                         a replica never reports a lost snapshot, so a lagging peer never catches up
         replica-applied-twice                  replica    replicated log    –                                         a replica applies an entry again after a restart, so its state diverges
+        replica-lost-outcome                   replica    replicated log    –                                         a replica to which a session moves does not report what the session missed
+        replica-forwarded-twice                replica    replicated log    –                                         a leader renumbers forwarded requests, so one that is sent again is executed again
+        replica-too-new                        replica    replicated log    –                                         a leader proposes commands that a member of an older release cannot read
+        replica-long-lease                     replica    replicated log    –                                         a leader's clock is 70 % slow, so its lease outlasts the promises of its followers
 
         n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full load: an entry when all nodes request   e: waits between sites   other letters: see 'quorate explain NAME'
         'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.

@@ -210,7 +210,7 @@ fn a_killed_replica_recovers_its_state() {
         nodes[leader].send("read 0");
         let line = nodes[leader].wait_for("ticket").to_string();
         if line.contains("answered") {
-            assert!(line.contains(r#""answer":{"value":7}"#), "{line}");
+            assert!(line.contains(r#""answer":{"answered":{"value":7}}"#), "{line}");
             break;
         }
     }

@@ -65,7 +65,7 @@ fn a_saved_script_of_a_long_search_violates_the_same_property() {
     assert_all_shrink(&[
         ("ricart-agrawala-1981 --entries 40 --cancel 0.3 --seeds 3000", "exclusion", 12),
         ("replica-applied-twice --chaos", "equal", 12),
-        ("replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17", "kept", 12),
+        ("replica-early-ack --chaos --disk uniform:0ms..40ms --seeds 100", "kept", 12),
     ]);
 }
 
@@ -133,7 +133,7 @@ fn times_are_rounded() {
 fn all_steps_of_a_small_run_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let printed =
-        run_in(folder.path(), "shrink replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17 --property kept")
+        run_in(folder.path(), "shrink replica-early-ack --chaos --disk uniform:0ms..40ms --seeds 100 --property kept")
             .exits(0);
     assert!(printed.contains("than in its earlier incarnation (term "), "{printed}");
     // Once in each of the two incarnations of the node.

@@ -6,9 +6,9 @@ use crate::registry::{Entry, Family};
 use quorate_core::about::Profile;
 use quorate_core::{NodeId, WriteOf};
 use quorate_erased::{AnyCodec, ErasableWrite, Erased, HasErasableParts};
-use quorate_replica::exactly_once::ExactlyOnce;
 use quorate_replica::fixtures::{Flaw, FlawedReplica};
 use quorate_replica::registers::Registers;
+use quorate_replica::sessions::Sessions;
 use quorate_replica::{Replica as Log, profile};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -37,6 +37,10 @@ impl FamilyTypes for Replica {
             flawed_entry(const { &Flaw::ForgottenVote.profile() }, Flaw::ForgottenVote),
             flawed_entry(const { &Flaw::NoReport.profile() }, Flaw::NoReport),
             flawed_entry(const { &Flaw::AppliedTwice.profile() }, Flaw::AppliedTwice),
+            flawed_entry(const { &Flaw::LostOutcome.profile() }, Flaw::LostOutcome),
+            flawed_entry(const { &Flaw::ForwardedTwice.profile() }, Flaw::ForwardedTwice),
+            flawed_entry(const { &Flaw::TooNew.profile() }, Flaw::TooNew),
+            flawed_entry(const { &Flaw::LongLease.profile() }, Flaw::LongLease),
         ]
     }
 
@@ -49,9 +53,8 @@ impl FamilyTypes for Replica {
     }
 }
 
-/// The state machine of all replicated logs here: a map of registers that applies repeated requests
-/// once.
-pub type ReplicaMachine = ExactlyOnce<Registers>;
+/// The state machine of all replicated logs here: a map of registers, with sessions.
+pub type ReplicaMachine = Sessions<Registers>;
 
 pub type ReplicaNode = Erased<Command, Event>;
 
@@ -75,5 +78,5 @@ where
 }
 
 fn flawed_entry(profile: &'static Profile, flaw: Flaw) -> ReplicaEntry {
-    log_entry(profile, move |me, settings| FlawedReplica::<ReplicaMachine>::new(me, settings, flaw))
+    log_entry(profile, move |me, settings| FlawedReplica::<Registers>::new(me, settings, flaw))
 }

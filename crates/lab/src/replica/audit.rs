@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct LogAudit {
     /// For each index, the first report about it.
     entries: BTreeMap<u64, ReportedEntry>,
-    /// For each acknowledged index, its first acknowledgement.
-    acknowledged: BTreeMap<u64, Acknowledgement>,
+    /// The highest acknowledged index.
+    last_acknowledged: u64,
     pace: ClockPace,
 }
 
@@ -20,22 +20,25 @@ pub(super) struct LogAudit {
 struct ReportedEntry {
     reported_by: NodeId,
     /// `None` if only a state was restored so far.
-    term_and_fingerprint: Option<(u64, u64)>,
+    applied: Option<AppliedEntry>,
     /// Fingerprint of the state machine after the entry.
     state: u64,
     time: LogTime,
 }
 
-/// An acknowledgement of a log entry.
-#[derive(Clone, Copy)]
-struct Acknowledgement {
-    acknowledged_by: NodeId,
+/// What a replica reports about an entry that it has applied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct AppliedEntry {
     term: u64,
+    /// Fingerprint of the entry.
+    entry: u64,
+    /// Fingerprint of its outcomes.
+    outcomes: u64,
 }
 
 /// A difference between two reports about the log.
 pub(super) enum Contradiction {
-    /// An acknowledged or applied entry was replaced.
+    /// An applied entry was replaced.
     ReplacedEntry(String),
     /// Two replicas have different states at the same index.
     DifferentStates(String),
@@ -75,7 +78,7 @@ impl LogAudit {
     }
 
     pub(super) fn last_acknowledged(&self) -> u64 {
-        self.acknowledged.last_key_value().map_or(0, |(index, _)| *index)
+        self.last_acknowledged
     }
 
     /// Records that a replica starts. Log time passes from the first start on.
@@ -95,30 +98,27 @@ impl LogAudit {
         }
     }
 
-    pub(super) fn record_acknowledgement(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
-        self.acknowledged.entry(index).or_insert(Acknowledgement { acknowledged_by: node, term });
-        let (known_term, _) = self.entries.get(&index)?.term_and_fingerprint?;
-        (known_term != term).then(|| replaced_entry(index, known_term, Acknowledgement { acknowledged_by: node, term }))
+    /// Records an answer to a client, which a replica gives when it has applied the entry.
+    pub(super) fn record_acknowledgement(&mut self, index: u64) {
+        self.last_acknowledged = self.last_acknowledged.max(index);
     }
 
-    pub(super) fn record_applied(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
-        let term_and_fingerprint = Some((audit.term, audit.entry_fingerprint));
-        let entry =
-            ReportedEntry { reported_by: node, term_and_fingerprint, state: audit.state_fingerprint, time: audit.time };
-        let mut contradictions = self.record_entry(now, audit.index, entry);
-        if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
-            contradictions.push(replaced_entry(audit.index, audit.term, *acknowledged));
-        }
-        contradictions
+    /// Records an applied entry. `outcomes` is the fingerprint of its outcomes.
+    pub(super) fn record_applied(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        audit: &Audit,
+        outcomes: u64,
+    ) -> Vec<Contradiction> {
+        let applied = Some(AppliedEntry { term: audit.term, entry: audit.entry_fingerprint, outcomes });
+        let report = ReportedEntry { reported_by: node, applied, state: audit.state_fingerprint, time: audit.time };
+        self.record_entry(now, audit.index, report)
     }
 
     pub(super) fn record_restored(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
-        let entry = ReportedEntry {
-            reported_by: node,
-            term_and_fingerprint: None,
-            state: restored.state_fingerprint,
-            time: restored.time,
-        };
+        let entry =
+            ReportedEntry { reported_by: node, applied: None, state: restored.state_fingerprint, time: restored.time };
         self.record_entry(now, restored.index, entry)
     }
 
@@ -130,18 +130,23 @@ impl LogAudit {
         };
         let (node, other_node) = (report.reported_by, known.reported_by);
         let mut contradictions = Vec::new();
-        if let (Some((term, entry)), Some((known_term, known_entry))) =
-            (report.term_and_fingerprint, known.term_and_fingerprint)
-            && (term, entry) != (known_term, known_entry)
+        if let (Some(applied), Some(known_applied)) = (report.applied, known.applied)
+            && applied != known_applied
         {
             let reference =
                 if node == other_node { "in its earlier incarnation".into() } else { format!("node {other_node} did") };
-            let text = format!(
-                "node {node} applied another entry at index {index} (term {term}) than {reference} (term {known_term})"
-            );
-            contradictions.push(Contradiction::ReplacedEntry(text));
+            let AppliedEntry { term, entry, .. } = applied;
+            contradictions.push(if (term, entry) == (known_applied.term, known_applied.entry) {
+                let text = format!("node {node} notified sessions differently at index {index} than {reference}");
+                Contradiction::DifferentStates(text)
+            } else {
+                Contradiction::ReplacedEntry(format!(
+                    "node {node} applied another entry at index {index} (term {term}) than {reference} (term {})",
+                    known_applied.term
+                ))
+            });
         }
-        known.term_and_fingerprint = known.term_and_fingerprint.or(report.term_and_fingerprint);
+        known.applied = known.applied.or(report.applied);
         if report.state != known.state {
             let text = if node == other_node {
                 format!("node {node} now has a different state at index {index}")
@@ -203,13 +208,6 @@ impl ClockPace {
     }
 }
 
-fn replaced_entry(index: u64, term: u64, acknowledged: Acknowledgement) -> Contradiction {
-    let Acknowledgement { acknowledged_by, term: acknowledged_term } = acknowledged;
-    Contradiction::ReplacedEntry(format!(
-        "node {acknowledged_by} acknowledged index {index} in term {acknowledged_term}, but the entry there is of term {term}"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Contradiction, LogAudit};
@@ -247,10 +245,10 @@ mod tests {
         let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
         for node in [one, two, one] {
-            assert!(log_audit.record_applied(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
-            assert!(log_audit.record_applied(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
+            assert!(log_audit.record_applied(at(9), node, &audit(2, 1, 5, 7, 8), 0).is_empty());
+            assert!(log_audit.record_applied(at(9), node, &audit(3, 1, 5, 9, 9), 0).is_empty());
         }
-        assert!(log_audit.record_acknowledgement(one, 1, 3).is_none());
+        log_audit.record_acknowledgement(3);
         assert_eq!(log_audit.last_acknowledged(), 3);
     }
 
@@ -258,21 +256,20 @@ mod tests {
     fn entries_states_and_times_have_separate_contradictions() {
         let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        log_audit.record_applied(at(9), one, &audit(2, 1, 5, 7, 8));
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
+        log_audit.record_applied(at(9), one, &audit(2, 1, 5, 7, 8), 0);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 2, 5, 7, 8), 0)), ["kept"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 6, 8), 0)), ["kept"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 7, 9), 0)), ["equal"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 6, 7, 8), 0)), ["log-time"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(3, 1, 4, 7, 8), 0)), ["log-time"]);
     }
 
     #[test]
-    fn a_replaced_acknowledged_entry_is_found_in_any_order_of_reports() {
+    fn different_outcomes_of_an_entry_are_found() {
         let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        assert!(log_audit.record_acknowledgement(one, 1, 4).is_none());
-        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
-        assert!(matches!(log_audit.record_acknowledgement(one, 1, 4), Some(Contradiction::ReplacedEntry(_))));
+        log_audit.record_applied(at(9), one, &audit(4, 1, 5, 7, 8), 1);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(4, 1, 5, 7, 8), 2)), ["equal"]);
     }
 
     /// Real processes start at any clock time; time before the start does not count.
@@ -283,9 +280,9 @@ mod tests {
             let mut log_audit = LogAudit::new(TICK);
             log_audit.record_start(at(start));
             log_audit.record_start(at(start + 50));
-            assert!(log_audit.record_applied(at(start + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert!(log_audit.record_applied(at(start + 150), one, &audit(2, 1, 150, 7, 8), 0).is_empty());
             assert_eq!(
-                property_names(&log_audit.record_applied(at(start + 200), one, &audit(3, 1, 201, 7, 8))),
+                property_names(&log_audit.record_applied(at(start + 200), one, &audit(3, 1, 201, 7, 8), 0)),
                 ["log-time"]
             );
         }
@@ -295,12 +292,18 @@ mod tests {
     fn log_time_may_go_as_fast_as_the_fastest_clock_and_no_faster() {
         let mut log_audit = LogAudit::new(TICK);
         let one = NodeId::from_index(0);
-        assert_eq!(property_names(&log_audit.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
+        assert_eq!(
+            property_names(&log_audit.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8), 0)),
+            ["log-time"]
+        );
         log_audit.record_world_change("drift 2 by 1000ppm");
-        assert!(log_audit.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
-        assert_eq!(property_names(&log_audit.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
+        assert!(log_audit.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8), 0).is_empty());
+        assert_eq!(
+            property_names(&log_audit.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8), 0)),
+            ["log-time"]
+        );
         // A jump of any size allows one step of a leader: two ticks.
         log_audit.record_world_change("skew 2 by 5s");
-        assert!(log_audit.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
+        assert!(log_audit.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8), 0).is_empty());
     }
 }

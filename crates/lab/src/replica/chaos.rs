@@ -18,6 +18,8 @@ pub(super) struct ChaosLimits {
     pub(super) founders: usize,
     /// Faults begin within about this time from the start.
     pub(super) window: Duration,
+    /// Whether an operator changes the members or transfers the leadership.
+    pub(super) has_changes: bool,
     /// The tick of the replicas.
     pub(super) tick: Duration,
     /// Maximum drift of a clock.
@@ -31,14 +33,15 @@ const SEED_SALT: u64 = 0x05EE_D0FC_4A05;
 const RIGHT_AFTER_START: Duration = Duration::from_nanos(1);
 
 pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
-    let mut drawer = FaultDrawer { limits, rng: SeededRng::new(seed ^ SEED_SALT, Stream::Faults), faults: Vec::new() };
+    let mut drawer = FaultDrawer::new(seed ^ SEED_SALT, limits);
     drawer.draw_drift();
     drawer.draw_links();
     if drawer.rng.below(4) == 0 {
         // The first election is the most contested one, because all replicas start together.
         drawer.draw_restarts(RIGHT_AFTER_START);
     }
-    for _ in 0..4 + drawer.rng.below(9) {
+    // As many faults on average are aimed; see `aimed_faults.rs`.
+    for _ in 0..2 + drawer.rng.below(5) {
         drawer.draw_one();
     }
     drawer.draw_disk_losses();
@@ -46,24 +49,28 @@ pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
 }
 
 /// Draws faults from the seed.
-struct FaultDrawer {
-    limits: ChaosLimits,
-    rng: SeededRng,
+pub(super) struct FaultDrawer {
+    pub(super) limits: ChaosLimits,
+    pub(super) rng: SeededRng,
     faults: Vec<TimedFault>,
 }
 
 impl FaultDrawer {
+    pub(super) fn new(seed: u64, limits: ChaosLimits) -> Self {
+        Self { limits, rng: SeededRng::new(seed, Stream::Faults), faults: Vec::new() }
+    }
+
     fn draw_node(&mut self) -> NodeId {
         NodeId::from_index(self.rng.below(self.limits.nodes as u64) as usize)
     }
 
-    fn draw_time(&mut self) -> Duration {
+    pub(super) fn draw_time(&mut self) -> Duration {
         self.rng.between(RIGHT_AFTER_START, self.limits.window)
     }
 
     /// Some faults end before other nodes notice, some can last as long as an election, and some
     /// longer than several elections.
-    fn draw_duration(&mut self) -> Duration {
+    pub(super) fn draw_duration(&mut self) -> Duration {
         let maximum = match self.rng.below(3) {
             0 => self.limits.tick.times(3),
             1 => self.limits.tick.times(30),
@@ -229,7 +236,7 @@ mod tests {
 
     fn limits(nodes: usize, founders: usize) -> ChaosLimits {
         let tick = Duration::from_millis(10);
-        ChaosLimits { nodes, founders, window: tick.times(200), tick, drift_ppm: 500 }
+        ChaosLimits { nodes, founders, window: tick.times(200), has_changes: true, tick, drift_ppm: 500 }
     }
 
     /// No fault but clock drift is permanent, and no more disks are lost than the group tolerates.

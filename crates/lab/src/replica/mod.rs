@@ -2,11 +2,14 @@
 //! group's members, under faults.
 
 mod agenda;
+mod aimed_faults;
 mod algorithms;
 mod audit;
 mod chaos;
 mod client;
 mod clients;
+mod machine;
+mod notifications;
 mod operator;
 mod options;
 mod present;
@@ -15,10 +18,13 @@ mod register;
 mod script;
 mod ticket;
 mod typed;
+mod upgrades;
 
 pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
+pub use machine::{ObservedAnswer, Operation, TestedMachine};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
+pub use register::Register;
 
 use crate::clients::RunClients;
 use crate::error::{LabError, first_error};
@@ -26,6 +32,8 @@ use crate::family::{JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
+use aimed_faults::AimedFaults;
+use chaos::ChaosLimits;
 use clients::{Clients, Demand};
 use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
@@ -33,12 +41,14 @@ use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
 use quorate_journal::metrics::MessageCounts;
 use quorate_journal::settings::{Fault, Latency, Length, RestartDisk, TimedFault};
+use quorate_replica::registers::Registers;
 use quorate_replica::{Members, ReadMode};
 use quorate_sim::run::Limits;
 use script::Script;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use upgrades::Upgrades;
 
 type Machine = ReplicaMachine;
 type Command = quorate_replica::Command<Machine>;
@@ -110,6 +120,10 @@ pub struct Summary {
     /// Number of requests whose outcome was unknown to the replica that received them.
     #[serde(rename = "unknown")]
     pub unknown_outcomes: u64,
+    /// Number of outcomes that sessions received.
+    pub outcomes: u64,
+    /// Number of sessions that ended.
+    pub sessions_ended: u64,
     /// Number of changes of the members that took effect.
     pub changes: u64,
     pub members: Members,
@@ -171,6 +185,26 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
     }
 }
 
+fn chaos_limits(spec: &Spec<Replica>) -> ChaosLimits {
+    ChaosLimits {
+        nodes: spec.nodes,
+        founders: founders(spec),
+        window: Replica::fault_window(spec),
+        has_changes: spec.settings.changes > 0,
+        tick: spec.settings.tick(),
+        drift_ppm: MAX_DRIFT_PPM,
+    }
+}
+
+/// The faults that the workload's clients inject; none if the clients follow a script.
+fn aimed_faults(spec: &Spec<Replica>) -> AimedFaults {
+    if spec.settings.chaos && !spec.is_scripted() {
+        AimedFaults::draw(spec.seed, chaos_limits(spec))
+    } else {
+        AimedFaults::default()
+    }
+}
+
 fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     let disk_loss = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: RestartDisk::Blank } => Some((Time::ZERO + timed.at, node)),
@@ -214,7 +248,7 @@ fn all_faults_end(spec: &Spec<Replica>) -> bool {
 }
 
 impl RunFamily for Replica {
-    type Clients = RunClients<Clients, Script>;
+    type Clients = RunClients<Clients<Registers>, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         spec.algorithm.codec.clone()
@@ -245,7 +279,12 @@ impl RunFamily for Replica {
 
     fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
         let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
-        spec.with_links(move |me| (algorithm.make)(me, settings.clone()))
+        let upgrades = spec.settings.chaos.then(|| Upgrades::draw(spec.seed, chaos_limits(spec)));
+        spec.with_links(move |me| {
+            let address = Some(operator::node_address(me));
+            let old_release = upgrades.as_ref().and_then(|upgrades| upgrades.old_release(me));
+            (algorithm.make)(me, quorate_replica::Settings { address, old_release, ..settings.clone() })
+        })
     }
 
     fn without_random_faults(settings: &Settings) -> Settings {
@@ -262,7 +301,7 @@ impl RunFamily for Replica {
                 let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
                 let (nodes, seed, faults_end) = (spec.nodes, spec.seed, settings.faults_end);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, faults_end };
-                RunClients::Workload(Box::new(Clients::new(demand, settings)))
+                RunClients::Workload(Box::new(Clients::new(demand, settings, aimed_faults(spec))))
             }
         }
     }
@@ -274,14 +313,16 @@ impl RunFamily for Replica {
     }
 
     fn family_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
-        let limits = chaos::ChaosLimits {
-            nodes: spec.nodes,
-            founders: founders(spec),
-            window: Self::fault_window(spec),
-            tick: spec.settings.tick(),
-            drift_ppm: MAX_DRIFT_PPM,
-        };
-        if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
+        if !spec.settings.chaos {
+            return Vec::new();
+        }
+        let mut faults = chaos::draw(spec.seed, chaos_limits(spec));
+        faults.extend(Upgrades::draw(spec.seed, chaos_limits(spec)).restarts());
+        faults
+    }
+
+    fn client_faults_end(spec: &Spec<Self>) -> Option<Time> {
+        aimed_faults(spec).latest_end()
     }
 
     /// Whether fewer nodes than half of the founders lose their disks, as in the chaos that the
@@ -342,6 +383,14 @@ impl ScriptFamily for Replica {
     const COMMANDS: &'static [&'static str] = &script::COMMAND_NAMES;
     const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
+    fn retire_command() -> Option<Command> {
+        Some(Command::Retire)
+    }
+
+    fn has_retired(event: &Event) -> bool {
+        matches!(event, Event::Retired)
+    }
+
     fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
         typed::parse_command(words, node, number)
     }
@@ -353,7 +402,11 @@ impl ScriptFamily for Replica {
             Command::Propose(_) => Some("write".into()),
             Command::Query { .. } => Some("read".into()),
             Command::Campaign => Some("campaign".into()),
-            Command::Change { .. } | Command::Transfer(_) => None,
+            Command::Attach { .. }
+            | Command::Detach(_)
+            | Command::Change { .. }
+            | Command::Transfer(_)
+            | Command::Retire => None,
         }
     }
 
@@ -429,12 +482,12 @@ impl ScriptFamily for Replica {
 
 impl JudgeFamily for Replica {
     type Measures = ();
-    type Properties = Properties;
+    type Properties = Properties<Registers>;
     type Summary = Summary;
 
     fn measures(_spec: &Spec<Self>) {}
 
-    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
+    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties<Registers> {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let has_clients = !spec.is_scripted() && clients > 0;
         // In a pair, no node can fall behind the other, because both are needed for a majority.
@@ -454,7 +507,12 @@ impl JudgeFamily for Replica {
         })
     }
 
-    fn summary(_spec: &Spec<Self>, messages: &MessageCounts, _measures: &(), properties: &Properties) -> Summary {
+    fn summary(
+        _spec: &Spec<Self>,
+        messages: &MessageCounts,
+        _measures: &(),
+        properties: &Properties<Registers>,
+    ) -> Summary {
         let (operations, answered) = properties.operations();
         let counts = properties.counts();
         Summary {
@@ -467,6 +525,8 @@ impl JudgeFamily for Replica {
             snapshots: counts.snapshots,
             lease_reads: counts.lease_reads,
             unknown_outcomes: counts.unknown_outcomes,
+            outcomes: properties.notifications().received_count() as u64,
+            sessions_ended: properties.notifications().ended_count() as u64,
             changes: counts.member_changes,
             members: properties.members().clone(),
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),

@@ -1,11 +1,11 @@
 //! A simulated operator. It changes members at random times, replaces replicas that lost their
 //! disks, and restores the initial number of voters at the end.
 
+use super::machine::{CommandOf, EventOf, TestedMachine};
 use super::ticket::{OPERATOR_CLIENT, RequestId};
-use super::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::rng::SeededRng;
-use quorate_replica::{Members, Refusal};
+use quorate_replica::{Command, Event, Members, Refusal};
 use std::collections::BTreeSet;
 
 /// The changes that the operator makes, and the faults of the run.
@@ -42,8 +42,7 @@ pub(super) enum OperatorTask {
 
 /// The operator. Callers pass it events and tasks, and then carry out its
 /// [actions](Self::take_actions).
-#[derive(Default)]
-pub(super) struct Operator {
+pub(super) struct Operator<M: TestedMachine> {
     settings: OperatorSettings,
     /// The members, as far as the operator knows.
     members: Members,
@@ -69,7 +68,7 @@ pub(super) struct Operator {
     /// The presumed leader.
     leader: Option<NodeId>,
     is_node_up: Vec<bool>,
-    commands: Vec<(NodeId, Command)>,
+    commands: Vec<(NodeId, CommandOf<M>)>,
     tasks: Vec<(Delay, OperatorTask)>,
 }
 
@@ -87,8 +86,8 @@ struct Goal {
 }
 
 /// Commands to send now, and tasks to schedule.
-pub(super) struct OperatorActions {
-    pub(super) commands: Vec<(NodeId, Command)>,
+pub(super) struct OperatorActions<M: TestedMachine> {
+    pub(super) commands: Vec<(NodeId, CommandOf<M>)>,
     pub(super) tasks: Vec<(Time, OperatorTask)>,
 }
 
@@ -105,7 +104,7 @@ enum Delay {
 /// caught up as a learner.
 const MAX_REFUSALS: u32 = 40;
 
-impl Operator {
+impl<M: TestedMachine> Operator<M> {
     pub(super) fn new(settings: OperatorSettings) -> Self {
         let founders: BTreeSet<_> = (0..settings.founders).map(NodeId::from_index).collect();
         Self {
@@ -117,7 +116,15 @@ impl Operator {
             have_faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
             is_node_up: vec![true; settings.nodes],
             settings,
-            ..Self::default()
+            abandoned_goals: Vec::new(),
+            members_without_disk: BTreeSet::new(),
+            pending_changes: 0,
+            goal: None,
+            goal_number: 0,
+            leader_term: 0,
+            leader: None,
+            commands: Vec::new(),
+            tasks: Vec::new(),
         }
     }
 
@@ -189,7 +196,7 @@ impl Operator {
         }
     }
 
-    pub(super) fn handle_event(&mut self, node: NodeId, event: &Event) {
+    pub(super) fn handle_event(&mut self, node: NodeId, event: &EventOf<M>) {
         match event {
             Event::Leads { term } if *term > self.leader_term => {
                 self.leader_term = *term;
@@ -200,8 +207,13 @@ impl Operator {
             Event::Unknown { ticket } => self.record_refusal(RequestId::from_ticket(*ticket), None),
             Event::Leads { .. }
             | Event::Answered { .. }
+            | Event::Attached { .. }
+            | Event::Outcome { .. }
+            | Event::Detached { .. }
+            | Event::Configured { .. }
+            | Event::Retired
             | Event::Follows { .. }
-            | Event::Applied(_)
+            | Event::Applied { .. }
             | Event::Restored(_)
             | Event::Halted { .. } => {}
         }
@@ -269,7 +281,7 @@ impl Operator {
     }
 
     /// Chooses a goal if there is none, and returns the commands and tasks since the last call.
-    pub(super) fn take_actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions {
+    pub(super) fn take_actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions<M> {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
                 self.set_goal(members);
@@ -304,7 +316,10 @@ impl Operator {
         goal.attempt += 1;
         (goal.should_send, goal.is_pending) = (false, true);
         let request = RequestId { client: OPERATOR_CLIENT, number: self.goal_number, attempt: goal.attempt };
-        self.commands.push((leader, Command::Change { ticket: request.to_ticket(), members: goal.members.clone() }));
+        let members = goal.members.clone();
+        let nodes = members.voters.iter().chain(&members.learners);
+        let addresses = nodes.map(|node| (*node, node_address(*node))).collect();
+        self.commands.push((leader, Command::Change { ticket: request.to_ticket(), members, addresses }));
         self.tasks.push((Delay::RequestTimeout, OperatorTask::Timeout(request)));
     }
 
@@ -402,6 +417,11 @@ impl Operator {
             self.commands.push((leader, Command::Transfer(to)));
         }
     }
+}
+
+/// The address of a simulated node, which means nothing to the simulator.
+pub(super) fn node_address(node: NodeId) -> String {
+    format!("node-{node}:7400")
 }
 
 /// Returns the goal if `request` is the latest attempt at it.

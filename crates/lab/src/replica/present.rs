@@ -63,6 +63,8 @@ impl PresentFamily for Replica {
             FigureRow::measured("snapshots installed", summary.snapshots),
             FigureRow::measured("reads under a lease", summary.lease_reads),
             FigureRow::measured("unknown outcomes", summary.unknown_outcomes),
+            FigureRow::measured("outcomes received", summary.outcomes),
+            FigureRow::measured("sessions ended", summary.sessions_ended),
             FigureRow::new("membership changes", summary.changes, summary.members.to_string()),
         ]
     }

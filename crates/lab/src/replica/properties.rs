@@ -1,15 +1,16 @@
 //! The properties that a replicated log promises its clients.
 
 use super::audit::{Contradiction, LogAudit};
-use super::register::{Operation, Register, RegisterAnswer};
+use super::machine::{CommandOf, EventOf, ObservedAnswer, Operation, TestedMachine};
+use super::notifications::Notifications;
 use super::ticket::RequestId;
-use super::{Command, Event};
 use crate::family::Judge;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::{PropertyKind, Verdict, Violation};
-use quorate_replica::registers::Answer;
-use quorate_replica::{Members, Proposal, Ticket};
+use quorate_replica::fingerprint::fingerprint;
+use quorate_replica::sessions::{Answer, Command as SessionCommand, Request};
+use quorate_replica::{Command, Event, Members, Proposal, SessionId, Ticket};
 use quorate_sim::linear::{self, Client, History, OperationId};
 use std::collections::BTreeMap;
 
@@ -40,13 +41,14 @@ pub(super) struct Sometimes {
 }
 
 /// Judges the properties of a replicated log.
-pub struct Properties {
+pub struct Properties<M: TestedMachine> {
     expectations: Expectations,
-    history: History<Register>,
+    history: History<M::Specification>,
     /// The entry in `history` of each change and each read attempt.
     history_entries: BTreeMap<RequestId, HistoryEntry>,
     /// The operations of clients, by client and number. All attempts share one entry.
-    operations: BTreeMap<(u64, u64), ClientOperation>,
+    operations: BTreeMap<(u64, u64), ClientOperation<M>>,
+    notifications: Notifications<M>,
     /// Time and trace line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
     /// The last requested change of members, if it has not taken effect: its time and number, and
@@ -70,6 +72,7 @@ pub struct Properties {
     equality_violation: Option<Violation>,
     log_time_violation: Option<Violation>,
     leader_violation: Option<Violation>,
+    notification_violation: Option<Violation>,
 }
 
 /// An entry of the history: a change, or one attempt at a read.
@@ -79,35 +82,30 @@ struct HistoryEntry {
 }
 
 /// The state of a client's operation.
-#[derive(Clone, Copy)]
-struct ClientOperation {
+struct ClientOperation<M: TestedMachine> {
     /// The node that received the first attempt.
     node: NodeId,
     requested_at: Time,
-    operation: Operation,
+    operation: Operation<M>,
+    /// The session of a change. A client abandons a change when its session has ended.
+    session: Option<SessionId>,
     is_answered: bool,
     /// Refused, of unknown outcome, or requested at a node that crashed, and the client does not
     /// retry.
     is_given_up: bool,
 }
 
-impl ClientOperation {
-    fn has_ended(&self) -> bool {
-        self.is_answered || self.is_given_up
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 struct NodeState {
-    /// The term that the node leads; `None` if it is not a leader.
-    leading_term: Option<u64>,
     /// The last index that the node is known to have applied, in any incarnation since it last lost
     /// its disk.
     last_applied: u64,
     /// Whether the current step is the first of its incarnation.
     is_starting: bool,
-    /// Whether the current step handles a message.
+    /// Whether the current turn has handled a message.
     handles_message: bool,
+    /// Whether the last step was the end of a turn.
+    has_ended_turn: bool,
     /// Number of saves since the start, durable or not.
     save_count: u64,
     /// The term that the node leads by its own vote alone, and the number of saves that must be
@@ -128,12 +126,13 @@ pub(super) struct Counts {
 /// Number of ticks after the last answer within which all replicas apply the acknowledged entries.
 const SETTLE_TICKS: u64 = 50;
 
-impl Properties {
+impl<M: TestedMachine> Properties<M> {
     pub(super) fn new(expectations: Expectations) -> Self {
         Self {
             history: History::new(),
             history_entries: BTreeMap::new(),
             operations: BTreeMap::new(),
+            notifications: Notifications::new(),
             answers: BTreeMap::new(),
             pending_member_change: None,
             last_requested_member_change: 0,
@@ -149,6 +148,7 @@ impl Properties {
             equality_violation: None,
             log_time_violation: None,
             leader_violation: None,
+            notification_violation: None,
             expectations,
         }
     }
@@ -179,47 +179,47 @@ impl Properties {
         Violation { time: self.now, line: self.lines, relevant_from, text }
     }
 
-    /// Records a request. An operation begins when a replica first receives it. In the history, all
-    /// attempts at a change are one entry, because it is applied once. Each attempt at a read is an
-    /// entry of its own, because each answer must fit.
-    fn record_request(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
-        let request = RequestId::from_ticket(ticket);
-        let (requested_at, key) = (self.now, history_key(request, &operation));
-        self.operations.entry((request.client, request.number)).or_insert(ClientOperation {
-            node,
-            requested_at,
-            operation,
-            is_answered: false,
-            is_given_up: false,
-        });
-        if !self.history_entries.contains_key(&key) {
-            let client = Client(u32::try_from(request.client).unwrap_or(u32::MAX));
-            let id = self.history.invoke(client, requested_at, operation);
-            self.history_entries.insert(key, HistoryEntry { id, requested_at });
-        }
+    pub(super) fn notifications(&self) -> &Notifications<M> {
+        &self.notifications
     }
 
-    fn record_answer(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
+    /// Records a request. An operation begins when a replica first receives it. In the history, all
+    /// attempts at a change are one entry, because it is executed once. Each attempt at a query is
+    /// an entry of its own, because each answer must fit.
+    fn record_request(&mut self, node: NodeId, ticket: Ticket, operation: Operation<M>, session: Option<SessionId>) {
+        let request = RequestId::from_ticket(ticket);
+        let requested_at = self.now;
+        if M::part(&operation).is_some() {
+            let key = history_key(request, operation.is_change());
+            let client = Client(u32::try_from(request.client).unwrap_or(u32::MAX));
+            self.history_entries.entry(key).or_insert_with(|| {
+                let id = self.history.invoke(client, requested_at, operation.clone());
+                HistoryEntry { id, requested_at }
+            });
+        }
+        let first = ClientOperation { node, requested_at, operation, session, is_answered: false, is_given_up: false };
+        self.operations.entry((request.client, request.number)).or_insert(first);
+    }
+
+    fn record_answer(&mut self, ticket: Ticket, index: u64, answer: &Answer<M::Answer>) {
         let request = RequestId::from_ticket(ticket);
         let Some(operation_state) = self.operations.get_mut(&(request.client, request.number)) else { return };
-        // The state machine answers `None` to a late copy of a request whose client has continued.
-        let Some(answer) = answer else { return };
+        let Answer::Answered(answer) = answer else { return self.record_refusal(ticket) };
         operation_state.is_answered = true;
-        let is_change = operation_state.operation.is_change();
-        let key = history_key(request, &operation_state.operation);
+        self.log_audit.record_acknowledgement(index);
+        let key = history_key(request, operation_state.operation.is_change());
         if let Some(HistoryEntry { id, .. }) = self.history_entries.get(&key)
             && !self.answers.contains_key(id)
-            && self.history.answer(*id, self.now, RegisterAnswer(answer)).is_ok()
+            && self.history.answer(*id, self.now, ObservedAnswer(answer.clone())).is_ok()
         {
             self.answers.insert(*id, (self.now, self.lines));
         }
-        // A leader answers a change once it has applied its entry at `index`, which it added in its
-        // own term. A read has no entry.
-        let leading_term = self.nodes.get(node.index()).and_then(|node| node.leading_term);
-        if let Some(term) = leading_term.filter(|_| is_change) {
-            let contradictions = self.log_audit.record_acknowledgement(node, term, index);
-            self.record_contradictions(contradictions);
-        }
+    }
+
+    /// Whether an operation needs no answer any more.
+    fn has_ended(&self, operation_state: &ClientOperation<M>) -> bool {
+        let session_has_ended = operation_state.session.is_some_and(|session| self.notifications.has_ended(session));
+        operation_state.is_answered || operation_state.is_given_up || session_has_ended
     }
 
     /// Records a refusal or an unknown outcome. Clients of a script do not retry.
@@ -256,8 +256,8 @@ impl Properties {
     /// crashes before its vote is durable had no followers, because it sent nothing, so its term
     /// may have another leader.
     fn record_crash(&mut self, node: NodeId) {
+        self.notifications.record_crash(node);
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
-        state.leading_term = None;
         if self.expectations.operations.is_none() {
             // Clients of a script do not retry.
             let waiting = self.operations.values_mut().filter(|operation_state| operation_state.node == node);
@@ -270,13 +270,16 @@ impl Properties {
         }
     }
 
-    fn record_input(&mut self, node: NodeId, input: &ObservedInput<'_, Command>) {
+    fn record_input(&mut self, node: NodeId, input: &ObservedInput<'_, CommandOf<M>>) {
         if let ObservedInput::Start { .. } = input {
             self.log_audit.record_start(self.now);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_starting = matches!(input, ObservedInput::Start { .. });
-            state.handles_message = matches!(input, ObservedInput::Message { .. });
+            if std::mem::replace(&mut state.has_ended_turn, matches!(input, ObservedInput::EndOfTurn)) {
+                state.handles_message = false;
+            }
+            state.handles_message |= matches!(input, ObservedInput::Message { .. });
             match input {
                 ObservedInput::Start { is_disk_blank, .. } => {
                     let last_applied = if *is_disk_blank { 0 } else { state.last_applied };
@@ -292,11 +295,16 @@ impl Properties {
         match command {
             Command::Propose(proposals) => {
                 for Proposal { ticket, command } in proposals {
-                    self.record_request(node, *ticket, Operation::Change(command.command));
+                    self.record_proposal(node, *ticket, command);
                 }
             }
-            Command::Query { ticket, query } => self.record_request(node, *ticket, Operation::Read { key: query.key }),
-            Command::Change { ticket, members } => {
+            Command::Query { ticket, query } => {
+                self.record_request(node, *ticket, Operation::Query(query.clone()), None);
+            }
+            Command::Attach { ticket, session } => {
+                self.notifications.record_attach_request(node, *session, *ticket);
+            }
+            Command::Change { ticket, members, .. } => {
                 let number = RequestId::from_ticket(*ticket).number;
                 // A replica that was paused may receive a request late, after another replica has
                 // answered it.
@@ -305,13 +313,34 @@ impl Properties {
                     self.pending_member_change = Some((self.now, number, members.clone()));
                 }
             }
-            Command::Transfer(_) | Command::Campaign => {}
+            Command::Detach(_) | Command::Transfer(_) | Command::Retire | Command::Campaign => {}
         }
     }
 
-    fn record_event(&mut self, node: NodeId, event: &Event) {
+    fn record_proposal(&mut self, node: NodeId, ticket: Ticket, command: &SessionCommand<M::Command>) {
+        match command {
+            SessionCommand::Request(Request { session, command, .. }) => {
+                self.record_request(node, ticket, Operation::Change(command.clone()), Some(*session));
+            }
+            SessionCommand::Direct(command) => {
+                self.record_request(node, ticket, Operation::Change(command.clone()), None);
+            }
+            SessionCommand::Open { .. } | SessionCommand::Renew(_) | SessionCommand::Close { .. } => {}
+        }
+    }
+
+    fn record_event(&mut self, node: NodeId, event: &EventOf<M>) {
         match event {
-            Event::Answered { ticket, index, answer } => self.record_answer(node, *ticket, *index, *answer),
+            Event::Answered { ticket, index, answer } => self.record_answer(*ticket, *index, answer),
+            Event::Attached { ticket, session, outcomes, .. } => {
+                let found = self.notifications.record_attached(node, *session, *ticket, outcomes);
+                self.record_notification(found);
+            }
+            Event::Outcome { session, outcome, .. } => {
+                let found = self.notifications.record_outcome(node, *session, outcome);
+                self.record_notification(found);
+            }
+            Event::Detached { .. } | Event::Configured { .. } | Event::Retired => {}
             Event::Unknown { ticket } => {
                 self.counts.unknown_outcomes += 1;
                 self.record_refusal(*ticket);
@@ -323,15 +352,15 @@ impl Properties {
                 // Votes of others arrive in messages. So a node that becomes leader in any other
                 // step leads by its own vote alone.
                 self.update_node(node, |state| {
-                    state.leading_term = Some(*term);
                     state.unconfirmed_leadership = (!state.handles_message).then_some((*term, state.save_count));
                 });
                 self.record_leader(node, *term);
             }
-            Event::Follows { .. } => self.update_node(node, |state| state.leading_term = None),
-            Event::Applied(audit) => {
+            Event::Follows { .. } => {}
+            Event::Applied { audit, outcomes } => {
                 self.update_node(node, |state| state.last_applied = state.last_applied.max(audit.index));
-                let contradictions = self.log_audit.record_applied(self.now, node, audit);
+                self.notifications.record_produced(audit.index, outcomes);
+                let contradictions = self.log_audit.record_applied(self.now, node, audit, fingerprint(outcomes));
                 self.record_contradictions(contradictions);
             }
             Event::Restored(restored) => {
@@ -352,6 +381,20 @@ impl Properties {
         }
     }
 
+    fn record_notification(&mut self, problem: Option<String>) {
+        if let (Some(text), None) = (problem, &self.notification_violation) {
+            self.notification_violation = Some(self.make_violation(self.now, text));
+        }
+    }
+
+    /// What is wrong with the outcomes that clients have received. At the end, each one must have
+    /// reached its session.
+    fn notification_violation(&self) -> Option<Violation> {
+        let at_end = || self.notifications.missing_outcome().filter(|_| self.is_settled());
+        let text = || self.notifications.altered_outcome().or_else(at_end);
+        self.notification_violation.clone().or_else(|| Some(self.make_violation(self.now, text()?)))
+    }
+
     /// Records a change of members. A leader that was paused reports it late, when the members may
     /// have changed again.
     fn record_member_change(&mut self, number: u64, members: &Members) {
@@ -369,10 +412,10 @@ impl Properties {
         }
     }
 
-    /// Judges each register separately, because registers are independent.
+    /// Judges each part of the state separately, because parts are independent.
     fn judge_linearizability(&self, max_steps: u64) -> Verdict {
         let (name, kind) = ("linearizable", PropertyKind::Always);
-        match self.history.judge_by_key(&Register::default(), max_steps, Operation::key) {
+        match self.history.judge_by_key(&M::Specification::default(), max_steps, |operation| M::part(operation)) {
             linear::Verdict::Linearizable { .. } => Verdict::from_violation(name, kind, None),
             linear::Verdict::NotLinearizable(explanation) => {
                 Verdict::from_violation(name, kind, Some(self.linearizability_violation(&explanation)))
@@ -438,16 +481,16 @@ impl Properties {
     /// The oldest unanswered operation; if there is none, operations that were never requested, or,
     /// if every fault ends, a requested change of members that has not taken effect.
     fn unanswered_violation(&self) -> Option<Violation> {
-        let waiting = self.operations.iter().filter(|(_, operation_state)| !operation_state.has_ended());
+        let waiting = self.operations.iter().filter(|(_, operation_state)| !self.has_ended(operation_state));
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.requested_at) {
             let ClientOperation { requested_at, operation, .. } = first;
             let text =
                 format!("client {client} requested at {requested_at} to {operation}, and has no answer at the end");
             return Some(self.make_violation(*requested_at, text));
         }
-        let answered = self.operations().1;
-        if let Some(planned) = self.expectations.operations.filter(|planned| *planned > answered) {
-            let text = format!("only {answered} of {planned} operations were requested and answered");
+        let requested = self.operations().0;
+        if let Some(planned) = self.expectations.operations.filter(|planned| *planned > requested) {
+            let text = format!("only {requested} of {planned} operations were requested");
             return Some(self.make_violation(Time::ZERO, text));
         }
         let (since, _, members) = self.pending_member_change.as_ref().filter(|_| self.expectations.all_faults_end)?;
@@ -460,13 +503,14 @@ impl Properties {
     }
 
     fn sometimes_verdicts(&self) -> impl Iterator<Item = Verdict> {
-        let Counts { snapshots, member_changes, lease_reads, unknown_outcomes, .. } = self.counts;
+        let Counts { snapshots, member_changes, lease_reads, .. } = self.counts;
         let Sometimes { after_faults, in_larger_groups, with_member_changes, with_lease_reads } =
             self.expectations.sometimes;
         let all = [
             ("leader-changed", after_faults, self.leaders.len() > 1),
             ("snapshot-installed", after_faults && in_larger_groups, snapshots > 0),
-            ("fate-unknown", after_faults && in_larger_groups, unknown_outcomes > 0),
+            ("session-ended", after_faults && in_larger_groups, self.notifications.ended_count() > 0),
+            ("outcome-received", after_faults, self.notifications.received_count() > 0),
             ("members-changed", with_member_changes, member_changes > 0),
             ("lease-answered", with_lease_reads, lease_reads > 0),
         ];
@@ -476,11 +520,11 @@ impl Properties {
 }
 
 /// All attempts at a change share one key.
-fn history_key(request: RequestId, operation: &Operation) -> RequestId {
-    if operation.is_change() { RequestId { attempt: 0, ..request } } else { request }
+fn history_key(request: RequestId, is_change: bool) -> RequestId {
+    if is_change { RequestId { attempt: 0, ..request } } else { request }
 }
 
-impl Judge<Command, Event> for Properties {
+impl<M: TestedMachine> Judge<CommandOf<M>, EventOf<M>> for Properties<M> {
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = vec![
             self.judge_linearizability(linear::DEFAULT_STEPS),
@@ -491,6 +535,7 @@ impl Judge<Command, Event> for Properties {
             ),
             Verdict::from_violation("equal", PropertyKind::Always, self.equality_violation.clone()),
             Verdict::from_violation("log-time", PropertyKind::Always, self.log_time_violation.clone()),
+            Verdict::from_violation("notified", PropertyKind::Always, self.notification_violation()),
             Verdict::from_violation("one-leader", PropertyKind::Always, self.leader_violation.clone()),
             Verdict::from_violation("answered", PropertyKind::Eventually, self.unanswered_violation()),
             Verdict::from_violation("caught-up", PropertyKind::Eventually, self.lagging_member_violation()),
@@ -500,8 +545,8 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-impl Observer<Command, Event> for Properties {
-    fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
+impl<M: TestedMachine> Observer<CommandOf<M>, EventOf<M>> for Properties<M> {
+    fn observe(&mut self, moment: &Moment<'_, CommandOf<M>, EventOf<M>>) {
         self.now = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {

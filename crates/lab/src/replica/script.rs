@@ -6,8 +6,8 @@ use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use quorate_replica::Proposal;
-use quorate_replica::exactly_once::Request;
 use quorate_replica::registers::{Change, Read};
+use quorate_replica::sessions::Command as SessionCommand;
 
 /// Clients that follow a script.
 pub struct Script {
@@ -37,7 +37,7 @@ fn make_command(word: &str, node: NodeId, number: u64) -> Command {
     match word {
         "read" => Command::Query { ticket, query: Read { key: 0 } },
         "write" => {
-            let command = Request { client, number, command: Change::Write { key: 0, value: number } };
+            let command = SessionCommand::Direct(Change::Write { key: 0, value: number });
             Command::Propose(vec![Proposal { ticket, command }])
         }
         _ => Command::Campaign,

@@ -5,15 +5,15 @@ use super::{Command, MAX_CLIENTS};
 use crate::typed::invalid_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
-use quorate_replica::exactly_once::Request;
 use quorate_replica::registers::{Change, Read};
-use quorate_replica::{Members, Proposal, Ticket};
+use quorate_replica::sessions::Command as SessionCommand;
+use quorate_replica::{Addresses, Members, Proposal, Ticket};
 use std::collections::BTreeSet;
 
-const COMMAND_NAMES: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
+const COMMAND_NAMES: [&str; 7] = ["read", "write", "compare-and-set", "members", "transfer", "retire", "campaign"];
 
 const COMMAND_FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
-                     members 1-3 learners 4, transfer NODE, or campaign; the default KEY is 0";
+                     members 1-3 learners 4, transfer NODE, retire, or campaign; the default KEY is 0";
 
 /// Larger sets are probably typing errors.
 const MAX_MEMBERS: usize = 1_000;
@@ -23,10 +23,9 @@ const MAX_MEMBERS: usize = 1_000;
 pub(super) fn parse_command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Different from all clients of workloads and scripts.
     let client = MAX_CLIENTS + u64::from(node.number());
-    // A ticket has room for the lower bits only. The request in the log has the whole number.
+    // A ticket has room for the lower bits only.
     let ticket = RequestId { client, number: number & Ticket::MAX_NUMBER, attempt: 1 }.to_ticket();
-    let change =
-        |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
+    let change = |command| Some(Command::Propose(vec![Proposal { ticket, command: SessionCommand::Direct(command) }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
         (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),
         (Some("read"), [key]) => parse_number(key).map(|key| Command::Query { ticket, query: Read { key } }),
@@ -36,8 +35,11 @@ pub(super) fn parse_command(words: &[&str], node: NodeId, number: u64) -> Result
         }
         (Some("compare-and-set"), [old, new]) => compare_and_set("0", old, new).and_then(change),
         (Some("compare-and-set"), [key, old, new]) => compare_and_set(key, old, new).and_then(change),
-        (Some("members"), lists) => parse_members(lists).map(|members| Command::Change { ticket, members }),
+        (Some("members"), lists) => {
+            parse_members(lists).map(|members| Command::Change { ticket, members, addresses: Addresses::new() })
+        }
         (Some("transfer"), [to]) => to.parse().ok().and_then(NodeId::new).map(Command::Transfer),
+        (Some("retire"), []) => Some(Command::Retire),
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
@@ -76,8 +78,8 @@ mod tests {
     use super::super::{Command, Replica};
     use crate::ScriptFamily;
     use quorate_core::NodeId;
-    use quorate_replica::exactly_once::Request;
     use quorate_replica::registers::{Change, Read};
+    use quorate_replica::sessions::Command as SessionCommand;
     use std::collections::BTreeSet;
 
     const ME: NodeId = NodeId::from_index(1);
@@ -86,13 +88,12 @@ mod tests {
         Replica::parse_command(line, ME, 7).unwrap()
     }
 
-    /// The proposed request, with the number that identifies it in the log.
-    fn request(command: Command) -> Request<Change> {
-        match command {
-            Command::Propose(mut proposals) => proposals.remove(0).command,
-            Command::Query { .. } | Command::Change { .. } | Command::Transfer(_) | Command::Campaign => {
-                panic!("{command} proposes nothing")
-            }
+    /// The proposed change.
+    fn change(command: Command) -> Change {
+        let Command::Propose(proposals) = command else { panic!("{command} proposes nothing") };
+        match proposals[0].command {
+            SessionCommand::Direct(change) => change,
+            _ => panic!("a person has no session"),
         }
     }
 
@@ -108,7 +109,7 @@ mod tests {
             Change::CompareAndSet { key: 0, expect: None, value: 9 },
             Change::CompareAndSet { key: 3, expect: Some(8), value: 9 },
         ];
-        assert_eq!(changes.map(|line| request(parse(line)).command), expected);
+        assert_eq!(changes.map(|line| change(parse(line))), expected);
     }
 
     #[test]
@@ -122,6 +123,7 @@ mod tests {
         }
         assert_eq!(parse("transfer 3"), Command::Transfer(NodeId::from_index(2)));
         assert_eq!(parse("campaign"), Command::Campaign);
+        assert_eq!(parse("retire"), Command::Retire);
     }
 
     #[test]
@@ -134,7 +136,6 @@ mod tests {
                 };
                 let [proposal] = &proposals[..] else { panic!("one write is one proposal") };
                 let request = RequestId::from_ticket(proposal.ticket);
-                assert_eq!((request.client, proposal.command.number), (proposal.command.client, number));
                 assert!(request.client > super::MAX_CLIENTS && tickets.insert(proposal.ticket), "{node} {number}");
             }
         }

@@ -7,12 +7,13 @@ use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
 use quorate_lab::FamilyLab;
 use quorate_net::{CommandRejected, Handle, LinkStats};
-use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt::{Arguments, Display};
+use std::fmt::Arguments;
 use std::io::{self, BufRead};
 use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Maximum length of a line of standard input in bytes.
@@ -20,6 +21,9 @@ const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Maximum time that a command waits for space in the command queue of the node.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum time that a stopping node waits until another one has taken over its duties.
+const RETIREMENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Prints the node's events and reads its commands.
 #[derive(Clone)]
@@ -73,15 +77,21 @@ impl Console {
         self.print(&json!({ "links": links_json(links) }), format_args!("{lines}"));
     }
 
-    /// Returns an event handler that prints each event.
-    pub(super) fn event_printer<E: Serialize + Display>(
+    /// Returns an event handler that prints each event, and reports by `retired` that the node has
+    /// handed its duties over.
+    pub(super) fn event_printer<F: FamilyLab>(
         &self,
         clock: Clock,
-    ) -> impl FnMut(Vec<E>) + Send + 'static + use<E> {
+        retired: Sender<()>,
+    ) -> impl FnMut(Vec<F::Event>) + Send + 'static + use<F> {
         let console = self.clone();
         move |events| {
             let time = clock.now().nanos();
             for event in events {
+                if F::has_retired(&event) {
+                    // Sending fails if no stopping is in progress any more.
+                    let _ = retired.send(());
+                }
                 console.print(&json!({ "event": event, "time": time }), format_args!("{event}"));
             }
         }
@@ -104,15 +114,15 @@ impl Console {
 
     /// Starts a thread that reads commands until the command `stop` or the end of the input, and
     /// then stops the node.
-    pub(super) fn spawn_reader<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, incarnation: Incarnation) {
-        let (console, node) = (self.clone(), handle.clone());
+    pub(super) fn spawn_reader<F: FamilyLab>(&self, stopper: &Stopper<F>, me: NodeId, incarnation: Incarnation) {
+        let (console, own_stopper) = (self.clone(), stopper.clone());
         let reader = std::thread::Builder::new().name("commands".into()).spawn(move || {
-            console.read_commands::<F>(&node, me, incarnation);
-            node.stop();
+            console.read_commands::<F>(&own_stopper.handle, me, incarnation);
+            own_stopper.stop();
         });
         if let Err(error) = reader {
             tracing::error!("Cannot start a thread to read commands: {error}.");
-            handle.stop();
+            stopper.stop();
         }
     }
 
@@ -159,6 +169,38 @@ impl Console {
                 },
             }
         }
+    }
+}
+
+/// Stops a node in order: it first hands its duties over.
+pub(super) struct Stopper<F: FamilyLab> {
+    handle: Handle<F::Command>,
+    retired: Arc<Mutex<Receiver<()>>>,
+}
+
+// Not derived, because a derive would require `Clone` of the family.
+impl<F: FamilyLab> Clone for Stopper<F> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone(), retired: Arc::clone(&self.retired) }
+    }
+}
+
+impl<F: FamilyLab> Stopper<F> {
+    /// `retired` receives a message when the node has handed its duties over.
+    pub(super) fn new(handle: Handle<F::Command>, retired: Receiver<()>) -> Self {
+        Self { handle, retired: Arc::new(Mutex::new(retired)) }
+    }
+
+    /// Lets the node hand its duties over, and then stops it. If it does neither in time, for
+    /// example because it can reach no other node, this stops it all the same.
+    pub(super) fn stop(&self) {
+        if let Some(command) = F::retire_command()
+            && self.handle.try_command(command).is_ok()
+        {
+            let retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = retired.recv_timeout(RETIREMENT_TIMEOUT);
+        }
+        self.handle.stop();
     }
 }
 
