@@ -1,6 +1,6 @@
 //! The encoding of log entries and snapshots: a version, then the contents.
 
-use crate::directory::{Addresses, Directory, Notice};
+use crate::directory::{Addresses, Directory, FIRST_LEVEL, Notice};
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Change;
 use crate::version::{Format, FormatError};
@@ -44,7 +44,7 @@ pub struct Origin {
 impl<C> Batch<C> {
     /// An entry without commands.
     pub fn of_notices(time: LogTime, notices: Vec<Notice>) -> Self {
-        Self { time, level: 1, notices, groups: Vec::new() }
+        Self { time, level: FIRST_LEVEL, notices, groups: Vec::new() }
     }
 }
 

@@ -271,7 +271,9 @@ impl<M: TestedMachine> Clients<M> {
             }
             AfterAnswer::SessionLost { is_abandoned } => {
                 self.sessions.retain(|_, owner| *owner != index);
+                // The client begins another operation for one that it has abandoned.
                 self.pending_operations -= u64::from(is_abandoned);
+                self.remaining_operations += u64::from(is_abandoned);
                 self.open_session(now, index, plan);
             }
             AfterAnswer::OperationEnded => {

@@ -488,9 +488,9 @@ impl<M: TestedMachine> Properties<M> {
                 format!("client {client} requested at {requested_at} to {operation}, and has no answer at the end");
             return Some(self.make_violation(*requested_at, text));
         }
-        let requested = self.operations().0;
-        if let Some(planned) = self.expectations.operations.filter(|planned| *planned > requested) {
-            let text = format!("only {requested} of {planned} operations were requested");
+        let answered = self.operations().1;
+        if let Some(planned) = self.expectations.operations.filter(|planned| *planned > answered) {
+            let text = format!("only {answered} of {planned} operations were requested and answered");
             return Some(self.make_violation(Time::ZERO, text));
         }
         let (since, _, members) = self.pending_member_change.as_ref().filter(|_| self.expectations.all_faults_end)?;

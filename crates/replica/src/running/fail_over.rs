@@ -82,7 +82,7 @@ impl<S: StateMachine> RunningReplica<S> {
         if self.role.leader != Some(node) || self.role.leads {
             return;
         }
-        self.lost_leader = Some(node);
+        self.is_standing = true;
         if self.settings.reads == ReadMode::Quorum {
             out.note("RP-13", format_args!("drops its promise to {node}, which seems to have crashed"));
             self.promised_until = now;
@@ -112,12 +112,9 @@ impl<S: StateMachine> RunningReplica<S> {
         is_late
     }
 
-    /// RP-13. Stands for the lost leader, unless another leader has appeared. A replica that waits
-    /// for its disk or is bound by its promise stands later.
+    /// RP-13. Stands for the lost leader; there is no other one yet. A replica that waits for its
+    /// disk or is bound by its promise stands later.
     pub(crate) fn stand(&mut self, now: Time, out: &mut Out<'_, S>) {
-        if self.lost_leader.is_none() {
-            return;
-        }
         let tick = self.settings.tick;
         let delay = if now < self.promised_until {
             self.promised_until.since(now)
@@ -139,7 +136,12 @@ impl<S: StateMachine> RunningReplica<S> {
     /// some time, and stops standing for a lost leader.
     pub(super) fn follow(&mut self, now: Time, out: &mut Out<'_, S>) {
         self.promised_until = self.promised_until.max(now + self.settings.promise_duration());
-        if self.lost_leader.take().is_some() {
+        self.stop_standing(out);
+    }
+
+    /// RP-13. There is a leader again.
+    pub(super) fn stop_standing(&mut self, out: &mut Out<'_, S>) {
+        if std::mem::take(&mut self.is_standing) {
             out.cancel_timer(Timer::Campaign);
         }
     }

@@ -25,7 +25,7 @@ use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
 use crate::settings::{ReadMode, Settings};
 use quorate_core::{Effects, Incarnation, NodeId, Time};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 type Out<'a, S> = Effects<'a, Replica<S>>;
 
@@ -47,12 +47,9 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     proposals: Proposals<S::Command>,
     /// Commands that followers have forwarded to this leader, for its next entry.
     forwarded: Vec<ProposalGroup<S::Command>>,
-    /// The entries with commands that this leader has appended and that are not applied yet, by
-    /// index, so that it need not decode them.
+    /// The entries with commands that this leader has appended and not applied yet, by index. It
+    /// need not decode them to apply them.
     appended: BTreeMap<u64, AppendedEntry<S::Command>>,
-    /// The indices of the entries with commands that this leader has appended and that are not
-    /// committed yet.
-    in_flight: VecDeque<u64>,
     /// The highest commit index that this leader has sent to its followers.
     announced_commit: u64,
     queries: Queries<Question<S::Query>>,
@@ -81,8 +78,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     must_report_retirement: bool,
     /// The peers whose process seems to have ended, and since when.
     suspected: BTreeMap<NodeId, Time>,
-    /// The leader whose process has ended, until a message from a leader arrives.
-    lost_leader: Option<NodeId>,
+    /// Whether this replica stands for a leader whose process has ended, until there is another.
+    is_standing: bool,
     /// For each learner, the index of the entry that made it a learner, or of a later checkpoint.
     /// The learner may become a voter once it has acknowledged this index: earlier acknowledgements
     /// may be from before it lost its disk.
@@ -156,7 +153,6 @@ impl<S: StateMachine> RunningReplica<S> {
             proposals: Proposals::new(Origin { node: me, incarnation }),
             forwarded: Vec::new(),
             appended: BTreeMap::new(),
-            in_flight: VecDeque::new(),
             announced_commit: 0,
             queries: Queries::new(me, incarnation),
             attached: BTreeSet::new(),
@@ -171,7 +167,7 @@ impl<S: StateMachine> RunningReplica<S> {
             retirement_ticks: 0,
             must_report_retirement: false,
             suspected: BTreeMap::new(),
-            lost_leader: None,
+            is_standing: false,
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
             should_extend_lease: false,
@@ -322,8 +318,7 @@ impl<S: StateMachine> RunningReplica<S> {
         }
         self.end_proposals(out);
         if leads {
-            self.lost_leader = None;
-            out.cancel_timer(Timer::Campaign);
+            self.stop_standing(out);
             self.lease.end();
             // The entry by which raft begins the term carries the commit index.
             self.announced_commit = self.engine.commit_index();
@@ -360,7 +355,7 @@ impl<S: StateMachine> RunningReplica<S> {
             out.emit_ahead(Event::Unknown { ticket });
         }
         self.forwarded.clear();
-        self.in_flight.clear();
+        self.appended.clear();
         self.proposed_notices.clear();
         self.announced_commit = 0;
         for to in std::mem::take(&mut self.snapshot_senders).into_keys() {

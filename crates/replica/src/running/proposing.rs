@@ -3,6 +3,7 @@
 use super::{AppendedEntry, Out, RunningReplica};
 use crate::batch::{Batch, Origin, ProposalGroup, read_groups, write_groups};
 use crate::command::{Event, Proposal, Refusal};
+use crate::directory::FIRST_LEVEL;
 use crate::machine::StateMachine;
 use crate::message::Message;
 use bytes::Bytes;
@@ -55,22 +56,22 @@ impl<S: StateMachine> RunningReplica<S> {
             && self.engine.role() == self.role
             && !self.is_disk_full
             && !self.engine.is_transferring_leadership()
-            && self.in_flight.iter().filter(|index| **index > self.engine.commit_index()).count()
-                < MAX_ENTRIES_IN_FLIGHT
+            && self.entries_in_flight() < MAX_ENTRIES_IN_FLIGHT
+    }
+
+    /// Number of this leader's entries with commands that are not committed.
+    fn entries_in_flight(&self) -> usize {
+        self.appended.range(self.engine.commit_index() + 1..).count()
     }
 
     /// RP-1. Appends the waiting commands as one entry.
     pub(super) fn append_entry(&mut self, now: Time, out: &mut Out<'_, S>) {
-        let commit = self.engine.commit_index();
-        while self.in_flight.front().is_some_and(|index| *index <= commit) {
-            self.in_flight.pop_front();
-        }
         if !self.may_append() {
             return;
         }
         let mut groups = self.take_forwarded();
         groups.extend(self.proposals.take_unsent(MAX_COMMANDS_PER_ENTRY));
-        let level = groups.iter().flat_map(|group| &group.commands).map(S::level_of).max().unwrap_or(1);
+        let level = groups.iter().flat_map(|group| &group.commands).map(S::level_of).max().unwrap_or(FIRST_LEVEL);
         let time = self.clock.advance_to(now);
         let batch = Batch { time, level, notices: Vec::new(), groups };
         match batch.write() {
@@ -100,7 +101,6 @@ impl<S: StateMachine> RunningReplica<S> {
         match self.engine.propose(bytes) {
             Some(index) => {
                 out.note("RP-1", format_args!("proposes entry {index} at log time {}", batch.time));
-                self.in_flight.push_back(index);
                 self.appended.insert(index, AppendedEntry { term: self.role.term, batch });
                 self.announced_commit = self.engine.commit_index();
             }
@@ -118,9 +118,8 @@ impl<S: StateMachine> RunningReplica<S> {
     /// Whether this leader's followers may not know its commit index, and nothing else will tell
     /// them soon. While an entry is in flight, its own commit index will have to be announced.
     pub(super) fn must_announce_commit(&self) -> bool {
-        let commit = self.engine.commit_index();
-        let is_idle = self.in_flight.back().is_none_or(|last| *last <= commit);
-        is_idle && self.engine.leads() && self.role.leads && commit > self.announced_commit
+        let leads = self.engine.leads() && self.role.leads;
+        leads && self.engine.commit_index() > self.announced_commit && self.entries_in_flight() == 0
     }
 
     /// RP-4. Sends the commit index to the followers, unless an append carries it.

@@ -1,21 +1,11 @@
 //! Small clusters in the simulator: one scenario for each guarantee of a replica.
 
-use crate::{completed_request, members, node, setup};
+use crate::{completed_request, members, node};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_journal::settings::TimedFault;
-use quorate_journal::workload::ClientEvent;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{Addresses, Command, Event, Members, Proposal, ReadMode, Refusal, Replica, Settings, Ticket};
-use quorate_sim::World;
+use quorate_replica::{Addresses, Command, Event, Members, Proposal, ReadMode, Refusal, Settings, Ticket};
 
-type Node = Replica<Registers>;
-
-struct Cluster {
-    world: World<Node, ()>,
-    nodes: usize,
-    last_ticket: u64,
-    events: Vec<(Time, NodeId, Event<Registers>)>,
-}
+type Cluster = crate::simulated::Cluster<Registers>;
 
 /// Settings under which replicas soon drop log entries and send snapshots in several pieces.
 fn settings(voters: usize) -> Settings {
@@ -30,57 +20,8 @@ fn settings(voters: usize) -> Settings {
 }
 
 impl Cluster {
-    /// A cluster with these faults, which are lines of a script: `crash 3 torn at 5s for 3s`
-    /// crashes node 3 during a write, and restarts it 3 s later; `restart 3 blank` restarts it with
-    /// an empty disk; `cut 3 | 1,2` partitions the network; and `link 1-2 > 1-2 loss 1` lets the
-    /// links between nodes 1 and 2 lose every message.
     fn new(seed: u64, nodes: usize, settings: Settings, faults: &[&str]) -> Self {
-        let no_loss_or_duplicates = ["0", "0"];
-        let setup = setup(nodes, seed, "uniform:1ms..3ms", no_loss_or_duplicates, "uniform:0ms..2ms");
-        let settings = Settings { seed, ..settings };
-        let mut world = World::new(&setup, move |me| Replica::new(me, settings.clone()), ());
-        for fault in faults {
-            world.schedule_fault(fault.parse::<TimedFault>().unwrap());
-        }
-        world.start();
-        Self { world, nodes, last_ticket: 0, events: Vec::new() }
-    }
-
-    /// Runs until `select` returns a value, which is returned. Fails after a simulated minute
-    /// without the `awaited` value.
-    fn run_until<T>(&mut self, awaited: &str, mut select: impl FnMut(&Self) -> Option<T>) -> T {
-        let deadline = self.world.time() + Duration::from_secs(60);
-        loop {
-            if let Some(value) = select(self) {
-                return value;
-            }
-            assert!(self.world.time() < deadline, "no {awaited} by {}: {:?}", self.world.time(), self.events.last());
-            assert!(self.world.advance(), "no event is left, but no {awaited}");
-            while let Some((node, notification)) = self.world.next_client_event() {
-                if let ClientEvent::Emitted(event) = notification {
-                    self.events.push((self.world.time(), node, event));
-                }
-            }
-        }
-    }
-
-    fn run_for(&mut self, length: Duration) {
-        let end = self.world.time() + length;
-        self.run_until("end of the wait", |cluster| (cluster.world.time() >= end).then_some(()));
-    }
-
-    fn leader(&mut self) -> NodeId {
-        self.run_until("leader", |cluster| {
-            let leads = |node: &NodeId| cluster.world.is_up(*node) && cluster.world.node(*node).unwrap().leads();
-            (0..cluster.nodes).map(NodeId::from_index).find(leads)
-        })
-    }
-
-    fn request(&mut self, replica: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Ticket {
-        self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
-        self.world.schedule_command_this_incarnation(self.world.time(), replica, command(ticket));
-        ticket
+        Self::start(seed, nodes, faults, move |_| Settings { seed, ..settings.clone() })
     }
 
     fn outcome(&mut self, ticket: Ticket) -> Event<Registers> {

@@ -8,6 +8,7 @@ mod failures;
 mod hostile;
 mod membership;
 mod sessions;
+mod simulated;
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;

@@ -2,27 +2,21 @@
 //! expiry, format levels, and the end of a leader. The tests are named after the rules at the head
 //! of `replica.rs`.
 
-use crate::{members, node, setup};
+use crate::{members, node};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
-use quorate_journal::settings::TimedFault;
-use quorate_journal::workload::ClientEvent;
 use quorate_replica::registers::{self, Change, Changed, Read, Registers};
 use quorate_replica::sessions::{Answer, Command as SessionCommand, EndReason, Outcome, Request, Seen, Sessions};
 use quorate_replica::settings::OldRelease;
-use quorate_replica::{Command, Event, Members, Proposal, Refusal, Replica, SessionId, Settings, Ticket};
-use quorate_sim::World;
+use quorate_replica::{Command, Event, Members, Proposal, Refusal, SessionId, Settings, Ticket};
 
 type Machine = Sessions<Registers>;
-type Node = Replica<Machine>;
+type Cluster = crate::simulated::Cluster<Machine>;
+
+fn millis(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
 
 const TTL: Duration = Duration::from_millis(600);
-
-struct Cluster {
-    world: World<Node, ()>,
-    nodes: usize,
-    last_ticket: u64,
-    events: Vec<(NodeId, Event<Machine>)>,
-}
 
 fn settings(voters: usize) -> Settings {
     let tick = Duration::from_millis(10);
@@ -30,61 +24,25 @@ fn settings(voters: usize) -> Settings {
 }
 
 impl Cluster {
-    /// A cluster with these faults, which are lines of a script. Replicas learn of crashes at once.
-    /// `change` changes the settings of a replica.
+    /// A cluster whose replicas learn of crashes at once. `change` changes the settings of a
+    /// replica.
     fn new(nodes: usize, faults: &[&str], change: impl Fn(NodeId, Settings) -> Settings + 'static) -> Self {
-        let no_loss_or_duplicates = ["0", "0"];
-        let setup = setup(nodes, 7, "uniform:1ms..3ms", no_loss_or_duplicates, "uniform:0ms..2ms");
-        let voters = settings(3);
-        let mut world = World::new(&setup, move |me| Replica::new(me, change(me, voters.clone())), ());
-        for fault in faults {
-            world.schedule_fault(fault.parse::<TimedFault>().unwrap());
-        }
-        world.enable_crash_notices();
-        world.start();
-        Self { world, nodes, last_ticket: 0, events: Vec::new() }
+        let mut cluster = Self::start(7, nodes, faults, move |me| change(me, settings(3)));
+        cluster.world.enable_crash_notices();
+        cluster
     }
 
     fn with_three_nodes(faults: &[&str]) -> Self {
         Self::new(3, faults, |_, settings| settings)
     }
 
-    /// Runs until `select` returns a value, which is returned. Fails after a simulated minute.
-    fn run_until<T>(&mut self, awaited: &str, mut select: impl FnMut(&Self) -> Option<T>) -> T {
-        let deadline = self.world.time() + Duration::from_secs(60);
-        loop {
-            if let Some(value) = select(self) {
-                return value;
-            }
-            assert!(self.world.time() < deadline, "no {awaited} by {}: {:?}", self.world.time(), self.events.last());
-            assert!(self.world.advance(), "no event is left, but no {awaited}");
-            while let Some((node, notification)) = self.world.next_client_event() {
-                if let ClientEvent::Emitted(event) = notification {
-                    self.events.push((node, event));
-                }
-            }
-        }
-    }
-
-    fn run_to(&mut self, millis: i64) {
-        let end = Time::from_nanos(millis * 1_000_000);
-        self.run_until("end of the wait", |cluster| (cluster.world.time() >= end).then_some(()));
-    }
-
-    fn leader(&mut self) -> NodeId {
-        self.run_until("leader", |cluster| {
-            let leads = |node: &NodeId| cluster.world.is_up(*node) && cluster.world.node(*node).unwrap().leads();
-            (0..cluster.nodes).map(NodeId::from_index).find(leads)
-        })
-    }
-
     /// Transfers the leadership to this replica.
     fn make_leader(&mut self, replica: NodeId) {
-        self.run_to(500);
+        self.run_to(millis(500));
         let leader = self.leader();
-        self.send(leader, |_| Command::Transfer(replica));
+        self.request(leader, |_| Command::Transfer(replica));
         self.run_until("transfer", |cluster| cluster.world.node(replica).unwrap().leads().then_some(()));
-        self.run_to(700);
+        self.run_to(millis(700));
     }
 
     fn follower(&mut self) -> NodeId {
@@ -92,22 +50,15 @@ impl Cluster {
         if leader == node(1) { node(2) } else { node(1) }
     }
 
-    fn send(&mut self, replica: NodeId, command: impl FnOnce(Ticket) -> Command<Machine>) -> Ticket {
-        self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
-        self.world.schedule_command_this_incarnation(self.world.time(), replica, command(ticket));
-        ticket
-    }
-
     fn propose(&mut self, replica: NodeId, command: SessionCommand<Change>) -> Ticket {
-        self.send(replica, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
+        self.request(replica, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
     }
 
     /// The answer to a request, which must come from the replica that received it.
     fn answer(&mut self, replica: NodeId, ticket: Ticket) -> Result<Answer<registers::Answer>, Refusal> {
         self.run_until("answer", |cluster| {
-            let answers = cluster.events.iter().filter(|(node, _)| *node == replica);
-            answers.into_iter().find_map(|(_, event)| match event {
+            let answers = cluster.events.iter().filter(|(_, node, _)| *node == replica);
+            answers.into_iter().find_map(|(_, _, event)| match event {
                 Event::Answered { ticket: answered, answer, .. } if *answered == ticket => Some(Ok(answer.clone())),
                 Event::Refused { ticket: refused, refusal } if *refused == ticket => Some(Err(*refusal)),
                 _ => None,
@@ -127,16 +78,16 @@ impl Cluster {
         }
     }
 
-    fn request(&mut self, replica: NodeId, session: SessionId, number: u64, command: Change) -> Ticket {
+    fn request_in(&mut self, replica: NodeId, session: SessionId, number: u64, command: Change) -> Ticket {
         let request = Request { session, number, seen: Seen::default(), command };
         self.propose(replica, SessionCommand::Request(request))
     }
 
     /// Attaches a session, and returns its unacknowledged outcomes.
     fn attach(&mut self, replica: NodeId, session: SessionId) -> Result<Vec<Outcome<Changed>>, Refusal> {
-        let ticket = self.send(replica, |ticket| Command::Attach { ticket, session });
+        let ticket = self.request(replica, |ticket| Command::Attach { ticket, session });
         self.run_until("attachment", |cluster| {
-            cluster.events.iter().find_map(|(_, event)| match event {
+            cluster.events.iter().find_map(|(_, _, event)| match event {
                 Event::Attached { ticket: Some(attached), outcomes, .. } if *attached == ticket => {
                     Some(Ok(outcomes.clone()))
                 }
@@ -148,9 +99,9 @@ impl Cluster {
 
     /// The outcomes that a replica has reported as they came.
     fn outcomes(&self, replica: NodeId) -> Vec<Outcome<Changed>> {
-        let of_replica = self.events.iter().filter(|(node, _)| *node == replica);
+        let of_replica = self.events.iter().filter(|(_, node, _)| *node == replica);
         of_replica
-            .filter_map(|(_, event)| match event {
+            .filter_map(|(_, _, event)| match event {
                 Event::Outcome { outcome, .. } => Some(outcome.clone()),
                 _ => None,
             })
@@ -158,7 +109,7 @@ impl Cluster {
     }
 
     fn read(&mut self, replica: NodeId) -> Result<Answer<registers::Answer>, Refusal> {
-        let ticket = self.send(replica, |ticket| Command::Query { ticket, query: Read { key: 0 } });
+        let ticket = self.request(replica, |ticket| Command::Query { ticket, query: Read { key: 0 } });
         self.answer(replica, ticket)
     }
 
@@ -178,7 +129,7 @@ fn rp_14_a_follower_forwards_requests_and_answers_them_itself() {
     let mut cluster = Cluster::with_three_nodes(&[]);
     let follower = cluster.follower();
     let session = cluster.open(follower, 1);
-    let ticket = cluster.request(follower, session, 1, write(7));
+    let ticket = cluster.request_in(follower, session, 1, write(7));
     assert_eq!(cluster.answer(follower, ticket), Ok(WRITTEN));
 }
 
@@ -191,12 +142,12 @@ fn rp_14_a_forwarded_request_that_was_lost_is_sent_again_and_executed_once() {
     cluster.make_leader(node(3));
     let follower = node(1);
     let session = cluster.open(follower, 1);
-    cluster.run_to(2_100);
-    let tickets = (1..=5).map(|number| cluster.request(follower, session, number, write(number)));
+    cluster.run_to(millis(2_100));
+    let tickets = (1..=5).map(|number| cluster.request_in(follower, session, number, write(number)));
     for ticket in tickets.collect::<Vec<_>>() {
         assert_eq!(cluster.answer(follower, ticket), Ok(WRITTEN));
     }
-    assert!(cluster.world.time() > Time::from_nanos(2_250_000_000), "the link from the leader is slow");
+    assert!(cluster.world.time() > millis(2_250), "the link from the leader is slow");
     assert_eq!(cluster.applied_count(follower), 5);
 }
 
@@ -205,8 +156,8 @@ fn rp_12_a_request_survives_the_crash_of_the_leader() {
     let mut cluster = Cluster::with_three_nodes(&["crash 3 at 2s for 2s"]);
     cluster.make_leader(node(3));
     let session = cluster.open(node(1), 1);
-    cluster.run_to(1_950);
-    let ticket = cluster.request(node(1), session, 1, write(7));
+    cluster.run_to(millis(1_950));
+    let ticket = cluster.request_in(node(1), session, 1, write(7));
     assert_eq!(cluster.answer(node(1), ticket), Ok(WRITTEN));
     assert_eq!(cluster.applied_count(node(1)), 1);
 }
@@ -216,9 +167,9 @@ fn rp_15_an_outcome_reaches_its_session_at_the_replica_to_which_it_is_attached()
     let mut cluster = Cluster::with_three_nodes(&[]);
     let [waiting, writing] = [1, 2].map(|nonce| cluster.open(node(1), nonce));
     assert_eq!(cluster.attach(node(2), waiting), Ok(vec![]));
-    let awaits = cluster.request(node(2), waiting, 1, Change::Await { key: 0 });
+    let awaits = cluster.request_in(node(2), waiting, 1, Change::Await { key: 0 });
     assert_eq!(cluster.answer(node(2), awaits), Ok(Answer::Answered(registers::Answer::Waiting)));
-    let written = cluster.request(node(3), writing, 1, write(7));
+    let written = cluster.request_in(node(3), writing, 1, write(7));
     assert_eq!(cluster.answer(node(3), written), Ok(WRITTEN));
     let outcome = Outcome::Numbered { number: 1, outcome: Changed { key: 0, value: 7 } };
     cluster.run_until("outcome", |cluster| (!cluster.outcomes(node(2)).is_empty()).then_some(()));
@@ -235,16 +186,16 @@ fn rp_15_a_replica_that_installs_a_snapshot_reports_what_its_sessions_missed() {
     let mut cluster = Cluster::with_three_nodes(&["cut 3 | 1,2 at 2s for 3s"]);
     cluster.make_leader(node(1));
     let session = cluster.open(node(3), 1);
-    let awaits = cluster.request(node(3), session, 1, Change::Await { key: 0 });
+    let awaits = cluster.request_in(node(3), session, 1, Change::Await { key: 0 });
     cluster.answer(node(3), awaits).unwrap();
     cluster.attach(node(3), session).unwrap();
-    cluster.run_to(2_500);
+    cluster.run_to(millis(2_500));
     for value in 1..=60 {
         let ticket = cluster.propose(node(1), SessionCommand::Direct(write(value)));
         cluster.answer(node(1), ticket).unwrap();
     }
     let reported = cluster.run_until("report after the snapshot", |cluster| {
-        cluster.events.iter().find_map(|(_, event)| match event {
+        cluster.events.iter().find_map(|(_, _, event)| match event {
             Event::Attached { ticket: None, outcomes, .. } => Some(outcomes.clone()),
             _ => None,
         })
@@ -274,17 +225,17 @@ fn rp_17_commands_wait_for_the_last_member_to_be_upgraded() {
         address: Some(format!("host-{me}:7400")),
         ..settings
     });
-    cluster.run_to(2_000);
+    cluster.run_to(millis(2_000));
     let swap = SessionCommand::Direct(Change::Swap { key: 0, value: 7 });
     let leader = cluster.leader();
     let too_early = cluster.propose(leader, swap.clone());
     assert_eq!(cluster.answer(leader, too_early), Err(Refusal::LevelTooNew { command: 2, group: 1 }));
-    cluster.run_to(5_000);
+    cluster.run_to(millis(5_000));
     let leader = cluster.leader();
     let ticket = cluster.propose(leader, swap);
     assert_eq!(cluster.answer(leader, ticket), Ok(Answer::Answered(registers::Answer::Value(None))));
     for number in 1..=3 {
-        let configured = cluster.events.iter().rev().find_map(|(replica, event)| match event {
+        let configured = cluster.events.iter().rev().find_map(|(_, replica, event)| match event {
             Event::Configured { addresses, level, .. } if *replica == node(number) => Some((addresses.len(), *level)),
             _ => None,
         });
@@ -303,13 +254,13 @@ fn rp_17_a_member_of_an_older_release_gets_no_entries_until_it_is_upgraded() {
         ..settings
     });
     cluster.make_leader(node(1));
-    cluster.run_to(2_100);
+    cluster.run_to(millis(2_100));
     for (voters, learners) in [(&[1, 2][..], &[][..]), (&[1, 2], &[3])] {
         let members = members(voters, learners);
         let changed = members.clone();
-        cluster.send(node(1), |ticket| Command::Change { ticket, members, addresses: [].into() });
+        cluster.request(node(1), |ticket| Command::Change { ticket, members, addresses: [].into() });
         cluster.run_until("change of the members", |cluster| {
-            let is_changed = |(_, event): &(NodeId, Event<Machine>)| {
+            let is_changed = |(_, _, event): &(Time, NodeId, Event<Machine>)| {
                 matches!(event, Event::Changed { members, .. } if *members == changed)
             };
             cluster.events.iter().any(is_changed).then_some(())
@@ -319,9 +270,9 @@ fn rp_17_a_member_of_an_older_release_gets_no_entries_until_it_is_upgraded() {
             assert_eq!(cluster.answer(node(1), swap), Ok(Answer::Answered(registers::Answer::Value(None))));
         }
     }
-    cluster.run_to(7_900);
+    cluster.run_to(millis(7_900));
     assert_eq!(cluster.applied_count(node(3)), 0);
-    let is_halted = |(_, event): &(NodeId, Event<Machine>)| matches!(event, Event::Halted { .. });
+    let is_halted = |(_, _, event): &(Time, NodeId, Event<Machine>)| matches!(event, Event::Halted { .. });
     assert!(!cluster.events.iter().any(is_halted), "node 3 received an entry that it cannot read");
     cluster.run_until("upgraded node 3 with the log", |cluster| {
         (cluster.world.is_up(node(3)) && cluster.applied_count(node(3)) == 1).then_some(())
@@ -333,16 +284,16 @@ fn rp_18_a_leader_that_retires_hands_its_leadership_over() {
     let mut cluster = Cluster::with_three_nodes(&[]);
     let session = cluster.open(node(1), 1);
     let leader = cluster.leader();
-    cluster.send(leader, |_| Command::Retire);
-    let ticket = cluster.request(leader, session, 1, write(7));
+    cluster.request(leader, |_| Command::Retire);
+    let ticket = cluster.request_in(leader, session, 1, write(7));
     assert_eq!(cluster.answer(leader, ticket), Ok(WRITTEN));
     assert_ne!(cluster.leader(), leader);
     // A replica that does not lead has retired at once.
     let follower = cluster.follower();
-    cluster.send(follower, |_| Command::Retire);
+    cluster.request(follower, |_| Command::Retire);
     for replica in [leader, follower] {
         cluster.run_until("retirement", |cluster| {
-            cluster.events.iter().any(|(node, event)| (*node, event) == (replica, &Event::Retired)).then_some(())
+            cluster.events.iter().any(|(_, node, event)| (*node, event) == (replica, &Event::Retired)).then_some(())
         });
     }
 }
@@ -355,12 +306,12 @@ fn rp_13_a_crashed_leader_is_replaced_within_a_few_ticks() {
         let crash = format!("crash {number} at 2s for 10s");
         let mut cluster = Cluster::with_three_nodes(&[&crash]);
         cluster.make_leader(node(number));
-        cluster.run_to(1_950);
+        cluster.run_to(millis(1_950));
         assert_eq!(cluster.leader(), node(number));
-        cluster.run_to(2_001);
+        cluster.run_to(millis(2_001));
         let other = node(number % 3 + 1);
         assert!(cluster.read(other).is_ok());
-        let took = cluster.world.time().since(Time::from_nanos(2_000_000_000));
+        let took = cluster.world.time().since(millis(2_000));
         let ticks = settings(3).tick.times(8);
         assert!(took < ticks, "node {number}: it took {took}");
     }
@@ -374,9 +325,9 @@ fn rp_9_a_removed_replica_detaches_its_sessions() {
     cluster.attach(removed, session).unwrap();
     let rest: Vec<u32> = (1..=3).filter(|number| node(*number) != removed).collect();
     let members = members(&rest, &[]);
-    cluster.send(removed, |ticket| Command::Change { ticket, members, addresses: [].into() });
+    cluster.request(removed, |ticket| Command::Change { ticket, members, addresses: [].into() });
     cluster.run_until("end of the attachment", |cluster| {
-        let is_detached = |(replica, event): &(NodeId, Event<Machine>)| {
+        let is_detached = |(_, replica, event): &(Time, NodeId, Event<Machine>)| {
             *replica == removed && matches!(event, Event::Detached { session: detached } if *detached == session)
         };
         cluster.events.iter().any(is_detached).then_some(())
