@@ -206,9 +206,9 @@ where
     }
 
     /// Ends a turn (the inputs since the previous call): gives the node [`Input::EndOfTurn`] if the
-    /// node uses it, writes the journal, then submits the saves to the disk. Without a disk, all
-    /// saves count as durable immediately, and this method first reports them to the node as
-    /// completed.
+    /// node uses it, writes the journal, then submits the saves to the disk, unless the driver
+    /// should [save inline](Self::has_inline_saves). Without a disk, all saves count as durable
+    /// immediately, and this method first reports them to the node as completed.
     ///
     /// If the method fails, the node must stop, and no message or event of the turn may leave the
     /// process.
@@ -230,7 +230,31 @@ where
             return Err(failure);
         }
         self.host.recorder.flush().map_err(Failure::Journal)?;
+        if self.has_inline_saves() {
+            return Ok(());
+        }
         self.host.save_queue.submit().map_err(|_| Failure::Disk(None))
+    }
+
+    /// Whether the last [`settle`](Self::settle) left saves for
+    /// [`save_inline`](Self::save_inline): the disk is idle and so quick that it would take longer
+    /// to wake the disk's thread and be woken by it.
+    pub fn has_inline_saves(&self) -> bool {
+        self.host.save_queue.suits_inline(self.host.durable_saves)
+    }
+
+    /// Makes the saves of the turn durable before it returns, and gives the node the report. If
+    /// that would take more than a short sync, submits them to the disk's thread after all. The
+    /// driver calls this after it has sent the messages and events of the turn, and settles again.
+    pub fn save_inline(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
+        match self.host.save_queue.save_inline() {
+            Some(report) => {
+                self.read_clock();
+                self.handle_disk_report(report, out);
+                Ok(())
+            }
+            None => self.host.save_queue.submit().map_err(|_| Failure::Disk(None)),
+        }
     }
 
     /// Submits the saves that the disk's queue has space for and waits until they are durable, or
@@ -297,8 +321,7 @@ where
             }
             Effect::Save(write) => {
                 self.observe(ObservedEffect::Save(&write));
-                // The barrier has already counted this save, so its count is the save's number.
-                self.save_queue.enqueue(self.barrier.saves_requested(), write);
+                self.save_queue.enqueue(write);
             }
             Effect::SetTimer { timer, span } => {
                 self.observe(ObservedEffect::SetTimer { timer: &timer, span });

@@ -93,7 +93,7 @@ where
         self.engine.start(state, &mut self.outbox);
         let mut alarm = Alarm::new();
         loop {
-            if let Err(end) = self.finish_turn() {
+            if let Err(end) = self.finish_turn().await {
                 return end;
             }
             alarm.set(self.engine.next_timer_expiry(), || self.engine.read_clock());
@@ -106,7 +106,7 @@ where
                     // Commands that were queued before the stop are still carried out, unless a
                     // link is crowded.
                     self.handle_commands(usize::MAX);
-                    return self.finish_turn().err().unwrap_or(NodeTaskEnd::Stopped);
+                    return self.finish_turn().await.err().unwrap_or(NodeTaskEnd::Stopped);
                 }
                 remaining -= 1;
                 next = if remaining > 0 { self.try_next_input() } else { None };
@@ -116,30 +116,43 @@ where
         }
     }
 
-    /// Ends a turn: records it, submits its saves to the disk, and only then sends its messages and
-    /// emits its events. The engine withholds those that must wait until a save is durable.
-    fn finish_turn(&mut self) -> Result<(), NodeTaskEnd> {
-        if let Err(failure) = self.engine.settle(&mut self.outbox) {
-            return Err(NodeTaskEnd::Failed(self.with_disk_error(failure)));
+    /// Ends a turn: records it, and only then sends its messages and emits its events. The engine
+    /// withholds those that must wait until a save is durable. The disk's thread saves meanwhile,
+    /// or this task saves afterwards, if that is quick.
+    async fn finish_turn(&mut self) -> Result<(), NodeTaskEnd> {
+        loop {
+            self.engine.settle(&mut self.outbox).map_err(|failure| self.describe_end(failure))?;
+            self.send_effects().map_err(|MessageLoss(reason)| NodeTaskEnd::MessageLost(reason))?;
+            if !self.engine.has_inline_saves() {
+                return Ok(());
+            }
+            // The tasks of the peers that wait for this thread write the messages first.
+            tokio::task::yield_now().await;
+            self.engine.save_inline(&mut self.outbox).map_err(|failure| self.describe_end(failure))?;
         }
+    }
+
+    /// Sends the messages and emits the events that do not wait for a save.
+    fn send_effects(&mut self) -> Result<(), MessageLoss> {
         self.loopback.extend(self.outbox.loopback.drain(..));
         let flushed = self.outbox.flush();
         if !self.outbox.events.is_empty() {
             (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        flushed.map_err(|MessageLoss(reason)| NodeTaskEnd::MessageLost(reason))
+        flushed
     }
 
     /// Adds the reason to a disk failure that has none, from the disk's report, which is still
     /// queued.
-    fn with_disk_error(&mut self, failure: Failure) -> Failure {
-        let Failure::Disk(None) = failure else { return failure };
-        while let Ok(report) = self.reports.try_recv() {
+    fn describe_end(&mut self, mut failure: Failure) -> NodeTaskEnd {
+        while let Failure::Disk(None) = failure
+            && let Ok(report) = self.reports.try_recv()
+        {
             if let Report::Failed(error) = report {
-                return Failure::Disk(Some(error));
+                failure = Failure::Disk(Some(error));
             }
         }
-        failure
+        NodeTaskEnd::Failed(failure)
     }
 
     /// Handles up to this many queued commands. Stops early at a crowded link, because clients

@@ -3,7 +3,7 @@
 //! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are
 //! durable. This crate is for drivers on real machines: a [`Store`] keeps any
 //! [`Durable`](quorate_core::Durable) in a folder, and a [`DiskWriter`] writes on a thread of its
-//! own, so that a node never waits for its disk.
+//! own, so that a node never waits for a slow disk; to a quick one it can write itself.
 //!
 //! - **Acknowledged writes are durable.** An append takes one frame and one sync, however many
 //!   writes it contains.
@@ -40,7 +40,7 @@ mod segment;
 mod store;
 
 pub use create::{create_founder, create_in, create_joiner, replace_lost_log, replace_lost_log_in};
-pub use disk_writer::{DiskWriter, NotSaved, Report, RetryDelays, SaveId};
+pub use disk_writer::{AppendCount, DiskWriter, NotSaved, Report, RetryDelays, SaveId};
 pub use error::StoreError;
 pub use files::{FileSystem, Files, StoreFile};
 pub use identity::{ClusterId, FORMAT, Identity, Origin, Owner};

@@ -140,15 +140,44 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         if writes.is_empty() {
             return Ok(());
         }
-        self.payload = postcard::to_extend(writes, self.take_payload()).map_err(StoreError::Unwritable)?;
-        if self.segment.end >= self.max_segment_bytes {
+        self.encode(writes)?;
+        if self.is_new_segment_due() {
             self.roll()?;
         }
         self.append_payload()?;
+        self.apply(writes);
+        Ok(())
+    }
+
+    /// Appends like [`append`](Self::append), but only if these writes take at most this many bytes
+    /// and no new segment is due, so that nothing but a short sync is necessary. Otherwise does
+    /// nothing and returns `false`. On a full disk, it reclaims no space before it fails.
+    pub fn append_if_short(&mut self, writes: &[D::Write], max_bytes: usize) -> Result<bool, StoreError> {
+        self.check_health()?;
+        self.encode(writes)?;
+        if self.payload.len() > max_bytes || self.is_new_segment_due() {
+            return Ok(false);
+        }
+        let without_zeros_ahead = 0;
+        self.append_frame(without_zeros_ahead)?;
+        self.apply(writes);
+        Ok(true)
+    }
+
+    fn encode(&mut self, writes: &[D::Write]) -> Result<(), StoreError> {
+        self.payload = postcard::to_extend(writes, self.take_payload()).map_err(StoreError::Unwritable)?;
+        Ok(())
+    }
+
+    fn is_new_segment_due(&self) -> bool {
+        self.segment.end >= self.max_segment_bytes
+    }
+
+    /// Applies these writes, which are durable, to the contents.
+    fn apply(&mut self, writes: &[D::Write]) {
         for write in writes {
             self.contents.apply(write.clone());
         }
-        Ok(())
     }
 
     /// The contents after all acknowledged writes.

@@ -114,14 +114,12 @@ where
 {
     fn run(&mut self) -> Ending {
         loop {
-            // Submits the saves of the turn to the disk, before its messages and events leave.
-            match self.engine.settle(&mut self.outbox) {
+            match self.finish_turn() {
                 Ok(()) => {}
                 Err(Failure::Disk(error)) => return Ending::DiskFailed(error),
                 // This driver writes no journal, so this cannot happen.
                 Err(Failure::Journal(_)) => return Ending::Stopped,
             }
-            self.outbox.flush(&mut self.on_events);
             let Some(mut incoming) = self.wait_for_input() else { return Ending::Stopped };
             self.engine.read_clock();
             let mut remaining = MAX_ENTRIES_PER_TURN;
@@ -134,6 +132,19 @@ where
                 incoming = if remaining > 0 { self.mailbox.0.try_recv().ok() } else { None };
             }
             self.engine.fire_timers(&mut self.outbox);
+        }
+    }
+
+    /// Ends a turn: sends its messages and events, except those that wait until a save is durable,
+    /// and saves inline if that is quick.
+    fn finish_turn(&mut self) -> Result<(), Failure> {
+        loop {
+            self.engine.settle(&mut self.outbox)?;
+            self.outbox.flush(&mut self.on_events);
+            if !self.engine.has_inline_saves() {
+                return Ok(());
+            }
+            self.engine.save_inline(&mut self.outbox)?;
         }
     }
 

@@ -107,6 +107,8 @@ fn record_saves() -> [Vec<Vec<Write>>; 3] {
         replicas.write(value);
         replicas.tick();
     }
+    // The followers learn of the last commit by a heartbeat.
+    (0..4).for_each(|_| replicas.tick());
     let states: Vec<_> = replicas.nodes.iter().map(|node| node.machine().cloned()).collect();
     assert!(states.iter().all(|state| *state == states[0]), "{states:?}");
     replicas.saves

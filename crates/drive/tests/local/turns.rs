@@ -1,16 +1,17 @@
 //! A node that saves once per turn instead of once per input.
 
-use quorate_core::{Describe, Durable, Effects, Group, Incarnation, Input, Never, NodeId, Protocol, Time};
+use quorate_core::{Durable, Effects, Group, Incarnation, Input, Never, NodeId, Protocol, Time};
 use quorate_drive::local::{NodeSetup, create_mailbox, start};
 use quorate_drive::{Clock, Disk, Engine, EngineParts, LiveJournal, Outlet, StartState};
 use quorate_journal::record::{FORMAT, Header, Journal};
 use quorate_journal::replay::replay;
-use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Settings, Store, create_founder};
+use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Settings, Store, StoreError, create_founder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::path::Path;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Adds up the commands and reports of a turn, and saves and emits their sum at its end.
 #[derive(Default)]
@@ -39,18 +40,9 @@ impl Durable for Total {
     }
 }
 
-#[derive(Clone, Serialize)]
-struct NoMessage(Never);
-
-impl Describe for NoMessage {
-    fn kind(&self) -> &'static str {
-        match self.0 {}
-    }
-}
-
 impl Protocol for Adder {
     type Command = u64;
-    type Message = NoMessage;
+    type Message = Never;
     type Timer = Never;
     type Event = Event;
     type Durable = Total;
@@ -73,7 +65,7 @@ impl Protocol for Adder {
                     out.emit_ahead(Event::Durable(std::mem::take(&mut self.new_saves)));
                 }
             }
-            Input::Message { message: NoMessage(never), .. } | Input::Timer(never) => match never {},
+            Input::Message { message: never, .. } | Input::Timer(never) => match never {},
             Input::Start { .. }
             | Input::Suspect(_)
             | Input::Trust(_)
@@ -115,6 +107,18 @@ fn a_node_without_a_disk_ends_its_turn_after_the_inputs_and_after_their_saves() 
     assert_eq!(run_local(|_| Disk::None), expected_events());
 }
 
+/// Reads a folder that was closed. Waits while it is still locked: a process that another test just
+/// forked holds all locks of this process until it executes its program.
+fn reopen(folder: &Path, owner: Owner) -> Total {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match Store::<Total>::open(folder, owner, Settings::default()) {
+            Err(StoreError::Locked { .. }) if Instant::now() < deadline => std::thread::yield_now(),
+            opened => return opened.unwrap().1,
+        }
+    }
+}
+
 #[test]
 fn a_node_with_a_disk_ends_its_turns() {
     let temporary = tempfile::tempdir().unwrap();
@@ -126,23 +130,57 @@ fn a_node_with_a_disk_ends_its_turns() {
         Disk::Writer(DiskWriter::start(store, 8, RetryDelays::default(), address.reporter()).unwrap())
     });
     assert_eq!(events, expected_events());
-    let (_, total, _) = Store::<Total>::open(&folder, owner, Settings::default()).unwrap();
-    assert_eq!(total, Total(60));
+    assert_eq!(reopen(&folder, owner), Total(60));
 }
 
 /// Collects the events of a node that sends nothing.
 impl Outlet<Adder> for Vec<Event> {
-    fn send(&mut self, _to: NodeId, _number: u64, message: NoMessage) {
-        match message.0 {}
+    fn send(&mut self, _to: NodeId, _number: u64, message: Never) {
+        match message {}
     }
 
-    fn multicast(&mut self, _to: &Group, _first_number: u64, message: NoMessage) {
-        match message.0 {}
+    fn multicast(&mut self, _to: &Group, _first_number: u64, message: Never) {
+        match message {}
     }
 
     fn emit(&mut self, event: Event) {
         self.push(event);
     }
+}
+
+/// Which of the later saves are inline depends on the speed of the disk.
+#[test]
+fn inline_saves_and_saves_of_the_thread_follow_each_other_in_any_order() {
+    const SAVES: usize = 40;
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("node");
+    let owner = Owner { cluster: ClusterId(7), node: ME };
+    create_founder::<Total>(&folder, owner).unwrap();
+    let (store, _, _) = Store::<Total>::open(&folder, owner, Settings::default()).unwrap();
+    let (sender, reports) = channel();
+    // The test may have ended.
+    let on_report = move |report| drop(sender.send(report));
+    let disk = Disk::Writer(DiskWriter::start(store, 8, RetryDelays::default(), on_report).unwrap());
+    let mut engine =
+        Engine::new(Adder::default(), EngineParts { me: ME, clock: Clock::start(), seed: 1, disk, recorder: () });
+    let mut events = Vec::new();
+    engine.start(StartState::default(), &mut events);
+    engine.settle(&mut events).unwrap();
+    for number in 1..=SAVES {
+        engine.handle_command(1, &mut events);
+        engine.settle(&mut events).unwrap();
+        assert_eq!(events.len(), 2 * (number - 1), "an event of a save that is not durable");
+        if engine.has_inline_saves() {
+            engine.save_inline(&mut events).unwrap();
+        } else {
+            assert!(number > 1, "the first save is inline");
+            engine.handle_disk_report(reports.recv_timeout(Duration::from_secs(30)).unwrap(), &mut events);
+        }
+        engine.settle(&mut events).unwrap();
+        assert_eq!(events.len(), 2 * number);
+    }
+    assert_eq!(engine.close_disk(), 0);
+    assert_eq!(reopen(&folder, owner), Total(SAVES as u64));
 }
 
 /// A turn without inputs has no end, and the journal of the turns replays.

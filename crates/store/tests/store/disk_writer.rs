@@ -156,3 +156,80 @@ fn a_dropped_disk_writer_has_saved_all_queued_writes() {
     drop(disk_writer);
     assert_eq!(read_contents(&files).unwrap().write_count, 500);
 }
+
+#[test]
+fn an_inline_save_is_durable_when_the_call_returns_and_counts_with_the_saves_of_the_thread() {
+    let files = FaultyFiles::new();
+    let (disk_writer, reports) = start_writer(&files, 10);
+    let inline = disk_writer.save_inline(SaveId(2), &[Write::Vote(1), Write::Vote(2)]).unwrap();
+    assert_saved(inline, 2, 2);
+    disk_writer.save(SaveId(3), Write::Vote(3)).unwrap();
+    assert_saved(next_report(&reports), 3, 3);
+    assert_saved(disk_writer.save_inline(SaveId(4), &[Write::Vote(4)]).unwrap(), 4, 4);
+    drop(disk_writer);
+    assert!(reports.try_recv().is_err(), "the thread reported an inline save");
+    assert_eq!(read_contents(&files).unwrap().write_count, 4);
+}
+
+#[test]
+fn the_thread_saves_what_takes_more_than_a_short_sync() {
+    let files = FaultyFiles::new();
+    let (disk_writer, reports) = start_writer(&files, 10);
+    let long = Write::Put { after: 0, entry: vec![7; 100_000].into() };
+    assert!(disk_writer.save_inline(SaveId(1), std::slice::from_ref(&long)).is_none());
+    disk_writer.save(SaveId(1), long).unwrap();
+    assert_saved(next_report(&reports), 1, 1);
+    // The long write has filled the segment, so the next append begins a new one.
+    assert!(disk_writer.save_inline(SaveId(2), &[Write::Vote(2)]).is_none());
+    disk_writer.save(SaveId(2), Write::Vote(2)).unwrap();
+    assert_saved(next_report(&reports), 2, 2);
+    drop(disk_writer);
+    assert_eq!(read_contents(&files).unwrap().write_count, 2);
+}
+
+#[test]
+fn the_thread_retries_what_a_full_disk_refused_inline() {
+    let files = FaultyFiles::new();
+    let (disk_writer, reports) = start_writer(&files, 10);
+    files.limit_bytes(files.used_bytes());
+    assert!(disk_writer.save_inline(SaveId(1), &[Write::Vote(7)]).is_none());
+    disk_writer.save(SaveId(1), Write::Vote(7)).unwrap();
+    assert!(matches!(next_report(&reports), Report::Full(_)));
+    files.heal();
+    assert!(matches!(next_report(&reports), Report::Free));
+    assert_saved(next_report(&reports), 1, 1);
+    drop(disk_writer);
+    assert_eq!(read_contents(&files).unwrap().write_count, 1);
+}
+
+#[test]
+fn a_disk_that_fails_inline_saves_nothing_more() {
+    let files = FaultyFiles::new();
+    let (disk_writer, reports) = start_writer(&files, 10);
+    files.fail_at(files.operation_count() + 2, Fault::Error);
+    assert!(matches!(disk_writer.save_inline(SaveId(1), &[Write::Vote(1)]), Some(Report::Failed(_))));
+    assert!(matches!(disk_writer.save_inline(SaveId(2), &[Write::Vote(2)]), Some(Report::Failed(_))));
+    disk_writer.save(SaveId(2), Write::Vote(2)).unwrap();
+    assert!(matches!(next_report(&reports), Report::Failed(_)));
+}
+
+/// The disk is full of obsolete votes, so that a checkpoint would free space.
+#[test]
+fn an_inline_save_on_a_full_disk_writes_no_checkpoint() {
+    let files = FaultyFiles::new();
+    create_data_folder(&files).unwrap();
+    let (store, ..) = open_store(&files, Settings { segment_bytes: 1 << 20, preallocated_bytes: 0 }).unwrap();
+    let disk_writer = DiskWriter::start(store, 10, SHORT_DELAYS, |_| {}).unwrap();
+    for number in 1..=100 {
+        assert!(disk_writer.save_inline(SaveId(number), &[Write::Vote(number)]).is_some());
+    }
+    files.limit_bytes(files.used_bytes() + 200);
+    let is_full = (101..=200).any(|number| {
+        let before = files.operation_count();
+        let report = disk_writer.save_inline(SaveId(number), &[Write::Vote(number)]);
+        let operations = files.operation_count() - before;
+        assert!(operations <= 3, "save {number} took {operations} operations");
+        report.is_none()
+    });
+    assert!(is_full);
+}
