@@ -32,6 +32,7 @@ mod outbox;
 mod peer;
 mod peers;
 mod rate_limited_log;
+mod redial_delay;
 mod runtime;
 mod settings;
 mod stream;

@@ -13,6 +13,7 @@ use crate::handshake::{
 use crate::inbox::{ControlInput, Inbox};
 use crate::link::LinkStart;
 use crate::link_handle::LinkHandle;
+use crate::redial_delay::RedialDelay;
 use crate::stream::Stream;
 use bytes::BytesMut;
 use quorate_core::NodeId;
@@ -97,7 +98,7 @@ impl Peer {
     }
 
     async fn keep_connected(&mut self) {
-        let mut backoff = Duration::ZERO;
+        let mut redial_delay = RedialDelay::new(&self.context.limits, self.delay_addition());
         let mut replacement: Option<Box<AcceptedConnection>> = None;
         while !self.link.is_closing() {
             let established = match replacement.take() {
@@ -105,13 +106,13 @@ impl Peer {
                 None => {
                     let link = Arc::clone(&self.link);
                     let dialled = tokio::select! {
-                        dialled = self.dial_after(backoff) => dialled,
+                        dialled = self.dial_after(redial_delay.current()) => dialled,
                         () = link.wait_for_close() => return,
                     };
                     match dialled {
                         WaitOutcome::Interrupted(accepted) => self.send_welcome(*accepted).await,
                         WaitOutcome::AddressChanged => {
-                            backoff = Duration::ZERO;
+                            redial_delay.reset();
                             continue;
                         }
                         WaitOutcome::Done(established) => established,
@@ -119,36 +120,30 @@ impl Peer {
                 }
             };
             let Some(established) = established else {
-                backoff = self.next_backoff(backoff);
+                redial_delay.handle_failed_dial();
                 continue;
             };
             let started_at = Instant::now();
             let end = self.run_connection(established).await;
-            // A short-lived connection counts as a failed dial; otherwise two nodes could redial in
-            // a busy loop.
-            let was_long_lived = started_at.elapsed() >= self.context.limits.max_backoff;
-            backoff = if was_long_lived { Duration::ZERO } else { self.next_backoff(backoff) };
+            redial_delay.handle_lost_connection(started_at.elapsed());
             match end {
                 WaitOutcome::Interrupted(accepted) => replacement = Some(accepted),
-                WaitOutcome::AddressChanged => backoff = Duration::ZERO,
+                WaitOutcome::AddressChanged => redial_delay.reset(),
                 WaitOutcome::Done(()) => {}
             }
         }
     }
 
-    /// Doubles the backoff within its bounds, and adds up to a quarter of it. The addition differs
-    /// between the two nodes of most pairs, so that they do not keep dialling each other at the
-    /// same time. The factors 7 and 3 are arbitrary; they only have to differ.
-    fn next_backoff(&self, backoff: Duration) -> Duration {
-        let limits = &self.context.limits;
-        let next = backoff.saturating_mul(2).clamp(limits.min_backoff, limits.max_backoff);
+    /// The part of each delay that this node adds to it. It differs between the two nodes of most
+    /// pairs. The factors 7 and 3 are arbitrary; they only have to differ.
+    fn delay_addition(&self) -> f64 {
         let spread = (u64::from(self.context.terms.me.number()) * 7 + u64::from(self.node.number()) * 3) % 16;
-        next + next.mul_f64(spread as f64 / 64.0)
+        spread as f64 / 64.0
     }
 
-    /// Dials after the backoff. An incoming connection or a new address interrupts it.
-    async fn dial_after(&mut self, backoff: Duration) -> WaitOutcome<Option<EstablishedConnection>> {
-        match self.wait_unless_interrupted(sleep(backoff)).await {
+    /// Dials after this delay. An incoming connection or a new address interrupts it.
+    async fn dial_after(&mut self, delay: Duration) -> WaitOutcome<Option<EstablishedConnection>> {
+        match self.wait_unless_interrupted(sleep(delay)).await {
             WaitOutcome::Interrupted(accepted) => return WaitOutcome::Interrupted(accepted),
             WaitOutcome::AddressChanged => return WaitOutcome::AddressChanged,
             WaitOutcome::Done(()) => {}
