@@ -85,9 +85,10 @@ pub enum Event<S: StateMachine> {
         #[serde(rename = "why")]
         refusal: Refusal,
     },
-    /// The request may or may not be executed: this replica lost the leadership, stopped, or
-    /// installed a snapshot. Only commands that are not repeatable end like this while the replica
-    /// runs.
+    /// The request may or may not be executed: this replica lost the leadership, stopped, installed
+    /// a snapshot, or is no member any more. Commands that are not repeatable end like this in
+    /// each of these cases; repeatable ones only if this replica stops or is removed, and the
+    /// client can repeat them at another one.
     Unknown { ticket: Ticket },
     /// The session is attached. These are its unacknowledged outcomes in the state after entry
     /// `index`; later ones follow as [`Outcome`](Self::Outcome). A replica that installs a snapshot

@@ -169,6 +169,7 @@ pub(crate) fn to_raft_message(me: NodeId, from: NodeId, message: Message) -> Opt
         Message::AdmissionRequest { .. }
         | Message::Report(_)
         | Message::ReportRequest
+        | Message::NotMember { .. }
         | Message::Forward(_)
         | Message::Piece(_)
         | Message::PieceReply { .. } => return None,

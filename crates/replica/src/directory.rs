@@ -114,7 +114,7 @@ impl Directory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Directory, MemberRecord, Notice};
+    use super::{Addresses, Directory, MemberRecord, Notice};
     use crate::members::{Configuration, Members};
     use quorate_core::{Group, Incarnation, NodeId};
 
@@ -153,7 +153,12 @@ mod tests {
         let admitted = Notice::Admitted { learner, incarnation: Incarnation(7) };
         assert!(!directory.apply(admitted.clone(), &group_of(3)), "a voter is not admitted");
         let members = Members { learners: [learner].into(), ..Members::voters(&Group::of_size(1)) };
-        assert!(directory.apply(admitted, &Configuration::founding(members)));
+        let members = Configuration::founding(members);
+        assert!(directory.apply(admitted, &members));
+        let older = Notice::Admitted { learner, incarnation: Incarnation(6) };
+        assert!(!directory.apply(older, &members), "the learner lost its disk after that incarnation");
         assert_eq!(directory.admitted.get(&learner), Some(&Incarnation(7)));
+        directory.change_members(&group_of(1), Addresses::new());
+        assert!(directory.admitted.is_empty(), "it is no member any more");
     }
 }

@@ -115,6 +115,7 @@ impl Describe for ElectionMessage {
             | Message::AdmissionRequest { .. }
             | Message::Report(_)
             | Message::ReportRequest
+            | Message::NotMember { .. }
             | Message::Forward(_)
             | Message::Piece(_)
             | Message::PieceReply { .. } => Class::Control,

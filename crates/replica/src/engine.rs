@@ -4,6 +4,7 @@
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Durable, Write};
 use crate::fingerprint::mix_bits;
+use crate::heartbeats::Heartbeats;
 use crate::log::Log;
 use crate::members::{Change, Configuration, node_of_raft_id, raft_id};
 use crate::message::{Entry, Message, Round};
@@ -39,6 +40,7 @@ pub(crate) struct Engine {
     saves_durable: u64,
     /// The outputs of raft (`Ready`s) whose saves may not be durable yet, oldest first.
     unconfirmed: VecDeque<UnconfirmedReady>,
+    heartbeats: Heartbeats,
 }
 
 /// A `Ready` to confirm to raft once `required_saves` saves are durable.
@@ -91,6 +93,7 @@ impl Engine {
             saves_requested: 0,
             saves_durable: 0,
             unconfirmed: VecDeque::new(),
+            heartbeats: Heartbeats::default(),
         };
         engine.set_election_timeout();
         Ok(engine)
@@ -111,6 +114,9 @@ impl Engine {
         }
         let mut ready = self.node.ready();
         let leader_messages = ready.take_messages();
+        if ready.ss().is_some() {
+            self.heartbeats = Heartbeats::default();
+        }
         let messages_after_saves = ready.take_persisted_messages();
         let mut output = RaftOutput {
             role_may_have_changed: ready.ss().is_some() || ready.hs().is_some(),
@@ -133,6 +139,7 @@ impl Engine {
             let mut messages = output.take_snapshots(messages);
             let outdated = messages.iter_mut().filter(|(to, _)| outdated_members.contains(to));
             outdated.for_each(|(_, message)| message.remove_entries());
+            messages.retain(|(to, message)| self.heartbeats.should_send(*to, message));
             send_together(messages, |to, message| {
                 // A question promises nothing, so it need not wait even for a full disk.
                 let order = if matches!(message, Message::ReadIndex { .. }) { Order::Ahead } else { order };
@@ -250,6 +257,7 @@ impl Engine {
 
     /// Passes a peer's message, which the guard has accepted, to raft. Raft may still ignore it.
     pub(crate) fn step(&mut self, from: NodeId, message: Message) {
+        self.heartbeats.record_received(from, &message);
         if let Some(message) = convert::to_raft_message(self.me, from, message) {
             let _ = self.node.step(message);
             self.set_election_timeout();
@@ -297,7 +305,11 @@ impl Engine {
         let configuration = self.configuration();
         self.node.mut_store().mark_checkpoint_outdated();
         if self.leads() && !configuration.is_voter(self.me) {
-            // Otherwise this replica would continue to lead a group in which it is no voter.
+            // Otherwise this replica would continue to lead a group in which it is no voter. It did
+            // not hand over before, if an earlier leader has proposed the change.
+            if let Some(successor) = self.successors().first() {
+                self.node.raft.send_timeout_now(raft_id(*successor));
+            }
             let term = self.node.raft.term;
             self.node.raft.become_follower(term, raft::INVALID_ID);
         }
@@ -384,6 +396,12 @@ impl Engine {
     /// group's commit index.
     pub(crate) fn has_committed_in_term(&self) -> bool {
         self.node.raft.commit_to_current_term()
+    }
+
+    /// Whether a round may begin here now. Raft drops a round without a leader, and one that begins
+    /// before the leader knows the group's commit index.
+    pub(crate) fn may_begin_round(&self) -> bool {
+        self.node.raft.leader_id != raft::INVALID_ID && (!self.leads() || self.has_committed_in_term())
     }
 
     pub(crate) fn last_index(&self) -> u64 {

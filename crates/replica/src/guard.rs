@@ -70,6 +70,7 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
         | Message::AdmissionRequest { .. }
         | Message::Report(_)
         | Message::ReportRequest
+        | Message::NotMember { .. }
         | Message::Forward(_)
         | Message::PieceReply { .. } => None,
     }
@@ -93,6 +94,7 @@ fn term_and_highest_position(message: &Message) -> (Option<u64>, u64) {
         | Message::AdmissionRequest { .. }
         | Message::Report(_)
         | Message::ReportRequest
+        | Message::NotMember { .. }
         | Message::Forward(_) => (None, 0),
         Message::ReadIndexReply { term, index, .. } => (Some(*term), *index),
         Message::Piece(piece) => (Some(piece.snapshot.term), piece.snapshot.index.max(piece.snapshot.log_term)),

@@ -17,6 +17,7 @@ mod engine;
 pub mod fingerprint;
 pub mod fixtures;
 mod guard;
+mod heartbeats;
 mod log;
 pub mod machine;
 pub mod members;

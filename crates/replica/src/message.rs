@@ -98,6 +98,10 @@ pub enum Message {
     Report(MemberRecord),
     /// Asks a member for its report.
     ReportRequest,
+    /// The receiver is no member after the entry with this index. It may have missed the entry that
+    /// ended its membership, and gets no further entries. If it has applied this entry itself, it
+    /// knows better, because it has been added again.
+    NotMember { index: u64 },
     /// Passes commands that were proposed at the sender on to the leader, which does not answer:
     /// the sender learns of them when it applies their entry. The bytes encode
     /// [`ProposalGroup`](crate::batch::ProposalGroup)s.
@@ -173,6 +177,7 @@ impl Describe for Message {
             Self::AdmissionRequest { .. } => "admission-request",
             Self::Report(_) => "report",
             Self::ReportRequest => "report-request",
+            Self::NotMember { .. } => "not-member",
             Self::Forward(_) => "forward",
             Self::Piece(_) => "piece",
             Self::PieceReply { .. } => "piece-reply",
@@ -181,9 +186,11 @@ impl Describe for Message {
 
     fn class(&self) -> Class {
         match self {
-            Self::Heartbeat { .. } | Self::HeartbeatReply { .. } | Self::Report(_) | Self::ReportRequest => {
-                Class::Control
-            }
+            Self::Heartbeat { .. }
+            | Self::HeartbeatReply { .. }
+            | Self::Report(_)
+            | Self::ReportRequest
+            | Self::NotMember { .. } => Class::Control,
             Self::Vote { .. }
             | Self::VoteReply { .. }
             | Self::Append { .. }

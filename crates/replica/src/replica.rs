@@ -13,7 +13,8 @@
 //!                                  go ahead of its disk, a follower's wait for its disk
 //! RP-3   the disk confirms       → report it to raft, so that this disk counts
 //! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here; a
-//!                                  leader announces it with its next append
+//!                                  leader announces it with its next append, or at once if a
+//!                                  follower waits for it and no entry is in flight
 //! RP-5   a client asks a query   → answer it once a round of heartbeats has confirmed the leader,
 //!                                  and everything that it had committed is applied here
 //! RP-6   the leader has a lease  → it answers queries without a round; with or without leases, a
@@ -23,7 +24,8 @@
 //! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
 //!                                  arrived or is abandoned
 //! RP-9   a change of members     → change several by a joint configuration; a new voter must have
-//!                                  been a learner that has the log
+//!                                  been a learner that has the log; a leader that leaves hands
+//!                                  its leadership over first
 //! RP-10  no log on the disk      → take no part; ask for admission, and wait for a snapshot
 //!                                  that admits this incarnation as a learner
 //! RP-11  the disk is full        → refuse commands and entries, give up the leadership, answer

@@ -279,7 +279,7 @@ impl<P: InViews> Member<P> {
             .as_ref()
             .and_then(|view| view.stay(node))
             .filter(|stay| Some(&stay.incarnation) == met_incarnation);
-        if let Some(stay) = stay.filter(|_| node != self.me) {
+        if let Some(stay) = stay {
             out.note("ME-7", format_args!("suspects {node}, whose process is gone"));
             self.suspected.insert(node, stay);
             self.report_suspicions(now, out);

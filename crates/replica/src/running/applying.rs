@@ -11,10 +11,11 @@ use crate::directory::Addresses;
 use crate::fingerprint::fingerprint;
 use crate::machine::{LogPosition, LogTime, SessionId, StateMachine};
 use crate::members::Change;
-use crate::message::{Entry, EntryBody};
+use crate::message::{Entry, EntryBody, Message};
 use crate::replica::Halt;
 use crate::version::FormatError;
 use bytes::Bytes;
+use quorate_core::NodeId;
 
 impl<S: StateMachine> RunningReplica<S> {
     /// RP-4. Applies an entry.
@@ -60,6 +61,9 @@ impl<S: StateMachine> RunningReplica<S> {
         self.apply_notices(notices);
         let (position, index) = (self.position, self.position.index);
         for group in &groups {
+            if group.origin.node != self.me {
+                self.awaited_index = index;
+            }
             let tickets = self.proposals.remove_applied(group);
             let tickets = tickets.into_iter().chain(std::iter::repeat(None));
             for (command, ticket) in group.commands.iter().zip(tickets) {
@@ -104,6 +108,7 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// RP-9. Applies a change of members; `None` ends a joint configuration.
     pub(super) fn apply_change(&mut self, change: Option<&Change>, addresses: Addresses, out: &mut Out<'_, S>) {
+        let before = self.engine.configuration();
         let configuration = self.engine.apply_change(change);
         out.note("RP-9", format_args!("the members are {}", configuration.incoming));
         let learners = &configuration.incoming.learners;
@@ -113,11 +118,20 @@ impl<S: StateMachine> RunningReplica<S> {
         }
         // The nodes that answered the last round may not be a majority of the new members.
         self.lease.end();
+        self.awaited_index = self.position.index;
         self.directory.change_members(&configuration, addresses);
         self.record_new_configuration();
         if !configuration.contains(self.me) {
             self.end_membership(out);
+        } else if self.role.leads {
+            before.nodes().filter(|node| !configuration.contains(*node)).for_each(|removed| self.dismiss(removed, out));
         }
+    }
+
+    /// RP-9. Tells a replica that it is no member.
+    pub(super) fn dismiss(&self, removed: NodeId, out: &mut Out<'_, S>) {
+        out.note("RP-9", format_args!("tells {removed} that it is no member"));
+        out.send_ahead(removed, Message::NotMember { index: self.position.index });
     }
 
     /// RP-9. Reports a change of members once its entry is applied and the joint configuration has
@@ -137,12 +151,8 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// RP-9. A replica that is no member any more answers no queries, forwards no commands and
     /// reports no outcomes.
-    fn end_membership(&mut self, out: &mut Out<'_, S>) {
-        let ended = self.proposals.end_all();
-        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
-        for ticket in ended.never_sent.into_iter().chain(self.queries.remove_all()) {
-            out.emit_ahead(Event::Refused { ticket, refusal: Refusal::NotMember });
-        }
+    pub(super) fn end_membership(&mut self, out: &mut Out<'_, S>) {
+        self.end_all_requests(Refusal::NotMember, out);
         for session in std::mem::take(&mut self.attached) {
             out.emit_ahead(Event::Detached { session });
         }

@@ -71,9 +71,11 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// RP-17. Reports to the leader, which has just sent a heartbeat, until it is recorded.
-    pub(super) fn report_to(&self, leader: NodeId, out: &mut Out<'_, S>) {
-        if let Some(record) = self.own_report() {
+    /// RP-17. Reports to the leader, until the report is recorded.
+    pub(super) fn report_to_leader(&self, out: &mut Out<'_, S>) {
+        if let Some(leader) = self.role.leader
+            && let Some(record) = self.own_report()
+        {
             out.send_ahead(leader, Message::Report(record));
         }
     }

@@ -49,18 +49,26 @@ impl<S: StateMachine> RunningReplica<S> {
     /// too.
     pub(super) fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
         let has_reason = self.is_disk_full || self.retirement_ticks > 0;
-        let successors = self.engine.successors();
-        if !has_reason || !self.role.leads || self.engine.is_transferring_leadership() || successors.is_empty() {
-            return;
+        if has_reason && self.role.leads && !self.engine.is_transferring_leadership() {
+            self.offer_to_one_of(&self.engine.successors(), out);
         }
-        let successor = successors[self.offer_count % successors.len()];
+    }
+
+    /// RP-18. Offers the leadership to the next of these successors, if possible to one that is not
+    /// suspected. Returns `false` if there are none.
+    pub(super) fn offer_to_one_of(&mut self, successors: &[NodeId], out: &mut Out<'_, S>) -> bool {
+        // The process of a suspected successor seems to have ended.
+        let trusted: Vec<_> = successors.iter().copied().filter(|node| !self.suspected.contains_key(node)).collect();
+        let successors = if trusted.is_empty() { successors } else { &trusted[..] };
+        let Some(place) = self.offer_count.checked_rem(successors.len()) else { return false };
         self.offer_count += 1;
-        self.transfer(successor, out);
+        self.transfer(successors[place], out);
+        true
     }
 
     /// Whether this replica may become a candidate, as far as its promise allows it.
     pub(super) fn may_campaign(&self) -> bool {
-        self.engine.has_saved_all() && !self.is_joining() && !self.is_disk_full && self.retirement_ticks == 0
+        self.engine.has_saved_all() && !self.is_disk_full && self.retirement_ticks == 0
     }
 
     /// Campaigns, unless the replica is no voter, is bound by its promise to a leader, or may not
@@ -76,24 +84,31 @@ impl<S: StateMachine> RunningReplica<S> {
     /// RP-13. Prepares to replace a leader whose process has ended. The unsuspected voters stand in
     /// the order of their numbers, so that they do not split the votes. The first one waits for a
     /// tick, because a replica votes only once it suspects the leader too. With leases the promise
-    /// remains until it expires, because a wrong suspicion would break the lease.
+    /// remains until it expires, because a wrong suspicion would break the lease; the order of the
+    /// voters begins then.
     pub(crate) fn handle_suspicion(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
         self.suspected.insert(node, now);
-        if self.role.leader != Some(node) || self.role.leads {
+        if self.role.leader != Some(node) {
             return;
         }
         self.is_standing = true;
         if self.settings.reads == ReadMode::Quorum {
             out.note("RP-13", format_args!("drops its promise to {node}, which seems to have crashed"));
             self.promised_until = now;
-            self.engine.forget_leader();
         }
+        self.engine.forget_leader();
+        if let Some(turn) = self.ticks_until_turn() {
+            let ticks = FIRST_CAMPAIGN_TICKS + turn;
+            self.set_campaign_timer(self.promised_until.since(now) + self.settings.tick.times(ticks), out);
+        }
+    }
+
+    /// RP-13. How much later than the first of the unsuspected voters this one stands; `None` if it
+    /// is no voter.
+    fn ticks_until_turn(&self) -> Option<u64> {
         let voters = self.engine.configuration().incoming.voters;
         let mut unsuspected = voters.iter().filter(|voter| !self.suspected.contains_key(voter));
-        if let Some(place) = unsuspected.position(|voter| *voter == self.me) {
-            let ticks = FIRST_CAMPAIGN_TICKS + place as u64 * TICKS_BETWEEN_CAMPAIGNS;
-            self.set_campaign_timer(self.settings.tick.times(ticks), out);
-        }
+        unsuspected.position(|voter| *voter == self.me).map(|place| place as u64 * TICKS_BETWEEN_CAMPAIGNS)
     }
 
     /// RP-13. Records that a peer's process is running.
@@ -113,15 +128,13 @@ impl<S: StateMachine> RunningReplica<S> {
     }
 
     /// RP-13. Stands for the lost leader; there is no other one yet. A replica that waits for its
-    /// disk or is bound by its promise stands later.
+    /// disk stands later.
     pub(crate) fn stand(&mut self, now: Time, out: &mut Out<'_, S>) {
         let tick = self.settings.tick;
-        let delay = if now < self.promised_until {
-            self.promised_until.since(now)
-        } else if self.may_campaign() {
-            self.engine.forget_leader();
+        let delay = if self.may_campaign() {
             self.campaign(now, out);
-            tick.times(TICKS_PER_ATTEMPT)
+            // Voters that stood at the same time, and split the votes, do not do so again.
+            tick.times(TICKS_PER_ATTEMPT + self.ticks_until_turn().unwrap_or(0))
         } else {
             tick
         };
@@ -135,7 +148,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// RP-6 and RP-13. A message of a leader: promises it not to vote for another candidate for
     /// some time, and stops standing for a lost leader.
     pub(super) fn follow(&mut self, now: Time, out: &mut Out<'_, S>) {
-        self.promised_until = self.promised_until.max(now + self.settings.promise_duration());
+        self.promised_until = now + self.settings.promise_duration();
         self.stop_standing(out);
     }
 

@@ -15,6 +15,14 @@ impl<S: StateMachine> RunningReplica<S> {
         if let Some(objection) = guard::find_objection(&self.engine, self.me, from, &message) {
             return out.note("RP-2", format_args!("ignores a message from {from}: {objection}"));
         }
+        if !self.is_joining() && !self.engine.configuration().contains(from) {
+            match message {
+                Message::Forward(_) | Message::ReadIndex { .. } => return self.dismiss(from, out),
+                // It may be a new member, which this replica does not know yet.
+                Message::Vote { .. } => self.dismiss(from, out),
+                _ => {}
+            }
+        }
         if let Some((rule, reason)) = self.reason_to_ignore(now, &message) {
             return out.note(rule, format_args!("does not answer {from}: {reason}"));
         }
@@ -53,14 +61,16 @@ impl<S: StateMachine> RunningReplica<S> {
                 self.propose_admission(now, from, (incarnation, level), out);
             }
             Message::Report(record) => self.receive_report(now, from, record, out),
+            Message::NotMember { index } => {
+                if index > self.position.index {
+                    self.end_membership(out);
+                }
+            }
             Message::ReportRequest => out.send_ahead(from, Message::Report(self.own_record())),
             Message::Forward(bytes) => self.receive_forwarded(from, &bytes, out),
             Message::Append { term, .. } | Message::Heartbeat { term, .. } => {
                 if term >= self.role.term {
                     self.follow(now, out);
-                    if matches!(message, Message::Heartbeat { .. }) {
-                        self.report_to(from, out);
-                    }
                 }
                 self.engine.step(from, message);
             }
@@ -72,12 +82,14 @@ impl<S: StateMachine> RunningReplica<S> {
                 self.engine.reset_progress(from);
                 self.engine.step(from, message);
             }
+            Message::ReadIndex { round } => {
+                self.follower_rounds.insert(from, round);
+            }
             Message::Vote { .. }
             | Message::VoteReply { .. }
             | Message::AppendReply { .. }
             | Message::HeartbeatReply { .. }
             | Message::TimeoutNow { .. }
-            | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. } => self.engine.step(from, message),
         }
     }
@@ -106,6 +118,7 @@ impl<S: StateMachine> RunningReplica<S> {
             | Message::AdmissionRequest { .. }
             | Message::Report(_)
             | Message::ReportRequest
+            | Message::NotMember { .. }
             | Message::Forward(_)
             | Message::Piece(_)
             | Message::PieceReply { .. } => None,

@@ -19,8 +19,9 @@ use crate::engine::{Engine, RaftOutput, Role};
 use crate::log::Log;
 use crate::machine::{LogPosition, Outbox, SessionId, StateMachine};
 use crate::members::Members;
+use crate::message::Round;
 use crate::pieces::{SnapshotReceiver, SnapshotSender};
-use crate::proposals::Proposals;
+use crate::proposals::{EndedProposals, Proposals};
 use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
 use crate::settings::{ReadMode, Settings};
@@ -52,7 +53,12 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     appended: BTreeMap<u64, AppendedEntry<S::Command>>,
     /// The highest commit index that this leader has sent to its followers.
     announced_commit: u64,
+    /// The index of the last applied entry that a follower may be waiting for: it answers a
+    /// client there, has an outcome for a session, or changes the members.
+    awaited_index: u64,
     queries: Queries<Question<S::Query>>,
+    /// The last round of each follower that this leader has not begun yet.
+    follower_rounds: BTreeMap<NodeId, Round>,
     /// The sessions whose outcomes this replica reports.
     attached: BTreeSet<SessionId>,
     pending_change: Option<PendingChange>,
@@ -68,8 +74,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     reported_configuration: Option<(Members, Addresses, u32)>,
     /// The incarnation with which this replica waits for its admission, if it does.
     joining_incarnation: Option<Incarnation>,
-    /// Number of times that this replica offered its leadership because its disk was full or its
-    /// process is about to end. Each offer goes to the next successor.
+    /// Number of times that this replica offered its leadership because its disk was full, its
+    /// process is about to end, or it is to be removed. Each offer goes to the next successor.
     offer_count: usize,
     /// Number of ticks for which this replica does not campaign, because its process is about to
     /// end.
@@ -154,7 +160,9 @@ impl<S: StateMachine> RunningReplica<S> {
             forwarded: Vec::new(),
             appended: BTreeMap::new(),
             announced_commit: 0,
+            awaited_index: 0,
             queries: Queries::new(me, incarnation),
+            follower_rounds: BTreeMap::new(),
             attached: BTreeSet::new(),
             pending_change: None,
             directory: image.directory,
@@ -216,8 +224,8 @@ impl<S: StateMachine> RunningReplica<S> {
         self.settings.known_level(S::LEVEL, self.incarnation)
     }
 
-    /// Handles a tick. A replica that waits for its disk or its admission, has a full disk or is
-    /// about to end does not campaign.
+    /// Handles a tick. A replica that waits for its disk, has a full disk or is about to end does
+    /// not campaign. Nor does one that waits for its admission, because it knows no members.
     pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
         if self.engine.leads() || self.may_campaign() {
             self.engine.tick();
@@ -229,6 +237,8 @@ impl<S: StateMachine> RunningReplica<S> {
             self.record_own_report(now, out);
             self.request_reports(out);
             self.propose_if_deadline_passed(out);
+        } else {
+            self.report_to_leader(out);
         }
         self.proposals.tick(self.settings.election_ticks as u64);
         self.queries.tick(2 * self.settings.heartbeat_ticks);
@@ -260,14 +270,17 @@ impl<S: StateMachine> RunningReplica<S> {
         loop {
             self.append_entry(now, out);
             self.announce_commit();
+            self.begin_follower_rounds();
             while let Some(output) = self.engine.process_ready(out, |message| message, &self.outdated_members) {
                 self.handle_output(now, output, out)?;
             }
             self.answer_questions(out);
             let extends_lease = self.take_lease_extension();
-            if let Some(round) = self.queries.next_round(now, extends_lease) {
+            if self.engine.may_begin_round()
+                && let Some(round) = self.queries.next_round(now, extends_lease)
+            {
                 self.engine.begin_round(round);
-            } else if !self.may_append() && !self.must_announce_commit() {
+            } else if !self.may_append() && !self.must_announce_commit() && !self.may_begin_follower_rounds() {
                 break;
             }
         }
@@ -333,20 +346,21 @@ impl<S: StateMachine> RunningReplica<S> {
     /// or their outcome is unknown.
     fn end_proposals(&mut self, out: &mut Out<'_, S>) {
         let ended = self.proposals.change_leader();
-        let refusal = Refusal::NotLeader { leader: self.role.leader };
-        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
-        ended.never_sent.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, refusal }));
+        report_ended(ended, Refusal::NotLeader { leader: self.role.leader }, out);
     }
 
-    /// Ends all pending requests before this replica stops: requests that no leader has received
-    /// are refused, and the outcome of others is unknown.
+    /// Ends all requests that wait here. Those that no leader has received are refused for this
+    /// reason, and the outcome of others is unknown.
+    fn end_all_requests(&mut self, refusal: Refusal, out: &mut Out<'_, S>) {
+        let mut ended = self.proposals.end_all();
+        ended.never_sent.extend(self.queries.remove_all());
+        report_ended(ended, refusal, out);
+    }
+
+    /// Ends all pending requests before this replica stops.
     pub(crate) fn abandon_requests(&mut self, out: &mut Out<'_, S>) {
         self.stop_leading(out);
-        let ended = self.proposals.end_all();
-        ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
-        for ticket in ended.never_sent.into_iter().chain(self.queries.remove_all()) {
-            out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });
-        }
+        self.end_all_requests(Refusal::Halted, out);
     }
 
     /// Ends everything that only a leader does. The outcome of a change of members is unknown.
@@ -358,11 +372,17 @@ impl<S: StateMachine> RunningReplica<S> {
         self.appended.clear();
         self.proposed_notices.clear();
         self.announced_commit = 0;
+        self.follower_rounds.clear();
         for to in std::mem::take(&mut self.snapshot_senders).into_keys() {
             out.cancel_timer(Timer::Piece(to));
         }
         self.lease.end();
     }
+}
+
+fn report_ended<S: StateMachine>(ended: EndedProposals, refusal: Refusal, out: &mut Out<'_, S>) {
+    ended.unknown.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
+    ended.never_sent.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, refusal }));
 }
 
 fn raft_config(settings: &Settings) -> raft::Config {

@@ -115,11 +115,12 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Whether this leader's followers may not know its commit index, and nothing else will tell
-    /// them soon. While an entry is in flight, its own commit index will have to be announced.
+    /// Whether a follower waits for a commit index that it may not know, and nothing else will tell
+    /// it soon. While an entry is in flight, its own commit index will have to be announced; and a
+    /// follower for which nothing waits can learn it from the next append or heartbeat.
     pub(super) fn must_announce_commit(&self) -> bool {
         let leads = self.engine.leads() && self.role.leads;
-        leads && self.engine.commit_index() > self.announced_commit && self.entries_in_flight() == 0
+        leads && self.awaited_index > self.announced_commit && self.entries_in_flight() == 0
     }
 
     /// RP-4. Sends the commit index to the followers, unless an append carries it.
@@ -159,8 +160,6 @@ impl<S: StateMachine> RunningReplica<S> {
         let waiting: usize = self.forwarded.iter().map(|group| group.commands.len()).sum();
         let objection = if !self.role.leads {
             Some("this replica does not lead")
-        } else if !self.engine.configuration().contains(from) {
-            Some("the sender is no member")
         } else if groups.iter().any(|ProposalGroup { origin: Origin { node, .. }, .. }| *node != from) {
             Some("they name another replica")
         } else if groups.iter().flat_map(|group| &group.commands).any(|command| !self.may_forward(command)) {

@@ -7,6 +7,7 @@ use crate::command::{Event, Refusal, Ticket};
 use crate::directory::Addresses;
 use crate::machine::StateMachine;
 use crate::members::{Change, Members};
+use crate::message::Message;
 use crate::settings::ReadMode;
 use quorate_core::{NodeId, Time};
 
@@ -36,11 +37,37 @@ impl<S: StateMachine> RunningReplica<S> {
         is_leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
     }
 
+    /// Whether followers wait for rounds, and this leader knows the group's commit index. Raft
+    /// would drop earlier rounds.
+    pub(super) fn may_begin_follower_rounds(&self) -> bool {
+        !self.follower_rounds.is_empty() && self.engine.leads() && self.engine.has_committed_in_term()
+    }
+
+    /// RP-5. Begins the rounds of followers.
+    pub(super) fn begin_follower_rounds(&mut self) {
+        if self.may_begin_follower_rounds() {
+            for (follower, round) in std::mem::take(&mut self.follower_rounds) {
+                self.engine.step(follower, Message::ReadIndex { round });
+            }
+        }
+    }
+
     /// Returns whether a round may begin without queries, to extend the lease: at most once a tick.
     /// In a group of one each round succeeds at once, so rounds would otherwise begin forever.
     pub(super) fn take_lease_extension(&mut self) -> bool {
         let can_extend = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
         std::mem::take(&mut self.should_extend_lease) && can_extend
+    }
+
+    /// RP-9. If this leader is no voter among these members, offers its leadership to a voter that
+    /// stays, so that the group is never without a leader, and returns `true`. The new leader can
+    /// make the change.
+    fn hand_over_before_leaving(&mut self, members: &Members, out: &mut Out<'_, S>) -> bool {
+        if members.voters.contains(&self.me) {
+            return false;
+        }
+        let staying = self.engine.successors().into_iter().filter(|voter| members.voters.contains(voter));
+        self.offer_to_one_of(&staying.collect::<Vec<_>>(), out)
     }
 
     /// RP-9. Proposes a change of members. A new voter must be a learner that has acknowledged the
@@ -70,6 +97,7 @@ impl<S: StateMachine> RunningReplica<S> {
             _ if self.engine.is_transferring_leadership() => Some(Refusal::TransferInProgress),
             _ if self.pending_change.is_some() => Some(Refusal::ChangeInProgress),
             Some(voter) => Some(Refusal::NotYetLearner(*voter)),
+            None if self.hand_over_before_leaving(&members, out) => Some(Refusal::TransferInProgress),
             None => None,
         };
         if let Some(refusal) = refusal {

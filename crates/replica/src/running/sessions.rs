@@ -29,6 +29,7 @@ impl<S: StateMachine> RunningReplica<S> {
     pub(super) fn report_outcomes(&mut self, audited: &mut Vec<(SessionId, S::Outcome)>, out: &mut Out<'_, S>) {
         let index = self.position.index;
         for (session, outcome) in self.outbox.drain() {
+            self.awaited_index = index;
             if self.settings.audit {
                 audited.push((session, outcome.clone()));
             }

@@ -1,13 +1,17 @@
 //! Tests of sessions around a map of registers.
 
+use super::session::{Admission, Session};
 use super::{
-    Answer, Command, EndReason, MAX_ANSWERS, MAX_OUTCOMES, Outcome, Refusal, Renewal, Request, Seen, Sessions,
+    Answer, Command, EndReason, MAX_ANSWER_BYTES, MAX_ANSWERS, MAX_OUTCOME_BYTES, MAX_OUTCOMES, MAX_SESSIONS, Outcome,
+    Refusal, Renewal, Request, Seen, Sessions,
 };
 use crate::machine::{LogPosition, LogTime, Outbox, SessionId, StateMachine};
+use crate::membership::{self, GroupMembership};
 use crate::registers::{self, Change, Changed, Registers};
 use bytes::Bytes;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-use quorate_core::Duration;
+use quorate_core::membership::LeaseTerms;
+use quorate_core::{Duration, Group};
 
 type Machine = Sessions<Registers>;
 
@@ -140,6 +144,62 @@ fn a_session_that_is_not_renewed_ends_with_all_that_belongs_to_it() {
     fixture.write(TWO, 1, 7);
     assert_eq!(fixture.outcomes(), [], "a session that has ended waits for nothing");
     assert_eq!(fixture.machine.session_count(), 1);
+}
+
+#[test]
+fn the_machine_inside_forgets_a_session_that_has_ended() {
+    // Neither request changes a register, and only the first one would wait for a change.
+    let requests = [Change::Await { key: 0 }, Change::CompareAndSet { key: 0, expect: Some(9), value: 1 }];
+    let [waited, compared] = requests.map(|request| {
+        let mut fixture = Fixture::with_two_sessions();
+        fixture.request(ONE, 1, request);
+        fixture.apply(Command::Close { session: ONE });
+        fixture.machine.inner().clone()
+    });
+    assert_eq!(waited, compared);
+}
+
+/// The machine inside is a group whose members have leases.
+#[test]
+fn log_time_and_deadlines_reach_the_machine_inside() {
+    let mut machine = Sessions::<GroupMembership>::default();
+    let terms = LeaseTerms::default();
+    let found = membership::Change::Found { members: Group::of_size(3), terms };
+    let at = |time| LogPosition { index: 1, time };
+    machine.apply(at(LogTime::ZERO), None, &Command::Direct(found), &mut Outbox::default());
+    let leases_end = LogTime::ZERO.after(terms.lease);
+    assert_eq!(machine.next_deadline(), Some(leases_end));
+    machine.advance(at(leases_end), &mut Outbox::default());
+    assert_eq!(machine.next_deadline(), None, "all leases have expired");
+}
+
+#[test]
+fn a_session_executes_no_request_while_it_keeps_too_many_bytes_of_answers() {
+    let mut session = Session::<Vec<u8>, ()>::new(71, TTL, LogTime::ZERO);
+    session.record_answer(1, vec![0; MAX_ANSWER_BYTES]);
+    assert!(matches!(session.admit(2), Admission::Refuse(Refusal::WindowFull)));
+    session.acknowledge(Seen { answers: 1, outcomes: 0 });
+    assert!(matches!(session.admit(2), Admission::Execute));
+}
+
+#[test]
+fn a_session_that_keeps_too_many_bytes_of_outcomes_must_end() {
+    let mut session = Session::<(), Vec<u8>>::new(71, TTL, LogTime::ZERO);
+    for has_too_many in [false, true] {
+        session.record_outcome(vec![0; MAX_OUTCOME_BYTES * 2 / 3]);
+        assert_eq!(session.has_too_many_outcomes(), has_too_many);
+    }
+}
+
+#[test]
+#[ignore = "long: ./check long"]
+fn a_full_table_opens_no_session() {
+    let mut fixture = Fixture::default();
+    for nonce in 0..MAX_SESSIONS as u64 {
+        fixture.machine.insert(SessionId(nonce + 1), Session::new(nonce, TTL, LogTime::ZERO));
+    }
+    let refused = fixture.apply(Command::Open { nonce: u64::MAX, ttl: TTL });
+    assert_eq!(refused, Answer::Refused(Refusal::TooManySessions));
 }
 
 #[test]

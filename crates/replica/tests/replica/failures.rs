@@ -1,156 +1,21 @@
 //! Failure scenarios, step by step: lost disks, delayed snapshots, old leaders, full disks, changed
 //! settings. Tests named `rp_10_…` test rule RP-10, at the head of `replica.rs`, and so on.
 
-use crate::{completed_request, members, node};
-use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
+use crate::stepped::{lose_nothing, lose_transfers};
+use crate::{members, node};
+use quorate_core::{Durable as _, Input};
 use quorate_replica::message::LastCommit;
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{
-    Addresses, Command, Durable, Event, Message, Proposal, ReadMode, Refusal, Replica, Settings, Ticket, Timer,
-};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use quorate_replica::{Command, Durable, Event, Message, Proposal, ReadMode, Refusal, Settings};
 
-type Node = Replica<Registers>;
-type ReplicaEvent = Event<Registers>;
+type Harness = crate::stepped::Harness<Registers>;
 
 /// Ticks that a test waits for the outcome of a read or write.
 const ACCESS_TICKS: usize = 6;
-/// Ticks that a test waits for the outcome of a change of the members.
-const CHANGE_TICKS: usize = 20;
-
-struct Host {
-    node: Node,
-    durable: Durable,
-    /// Number of saves since the start.
-    saves: u64,
-}
-
-/// Replicas whose messages arrive at once, unless a replica is partitioned, and whose disks confirm
-/// at once.
-struct Harness {
-    settings: Settings,
-    /// The time in nanoseconds.
-    now: i64,
-    hosts: BTreeMap<u32, Host>,
-    /// Messages in flight: sender, receiver, message.
-    messages: VecDeque<(u32, u32, Message)>,
-    partitioned: BTreeSet<u32>,
-    /// Every piece of a snapshot that was ever sent, because the network may deliver a copy at any
-    /// time.
-    pieces: Vec<(u32, u32, Message)>,
-    /// Whether the network loses every offer of the leadership.
-    drops_transfers: bool,
-    events: Vec<ReplicaEvent>,
-    last_ticket: u64,
-}
 
 impl Harness {
-    fn new(hosts: u32, founders: &[u32]) -> Self {
-        Self::with_settings(hosts, Settings::new(members(founders, &[])))
-    }
-
-    fn with_settings(hosts: u32, settings: Settings) -> Self {
-        let mut harness = Self {
-            settings,
-            now: 0,
-            hosts: BTreeMap::new(),
-            messages: VecDeque::new(),
-            partitioned: BTreeSet::new(),
-            pieces: Vec::new(),
-            drops_transfers: false,
-            events: Vec::new(),
-            last_ticket: 0,
-        };
-        (1..=hosts).for_each(|number| harness.boot(number, Durable::default(), 0));
-        harness
-    }
-
-    /// Starts a replica with this durable state, in place of an earlier incarnation.
-    fn boot(&mut self, number: u32, durable: Durable, incarnation: u64) {
-        let node = Replica::new(node(number), self.settings.clone());
-        self.hosts.insert(number, Host { node, durable: durable.clone(), saves: 0 });
-        self.step(number, Input::Start { durable, incarnation: Incarnation(incarnation) });
-    }
-
-    fn restart(&mut self, number: u32, incarnation: u64) {
-        let durable = self.hosts[&number].durable.clone();
-        self.boot(number, durable, incarnation);
-    }
-
-    /// Steps a replica, ends its turn, and confirms its saves at once.
-    fn step(&mut self, number: u32, input: Input<Node>) {
-        let Some(host) = self.hosts.get_mut(&number) else { return };
-        let mut effects: Vec<Effect<Node>> = Vec::new();
-        for input in [input, Input::EndOfTurn] {
-            host.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
-        }
-        let mut sent = Vec::new();
-        let saves_before = host.saves;
-        for effect in effects {
-            match effect {
-                Effect::Save(write) => {
-                    host.durable.apply(write);
-                    host.saves += 1;
-                }
-                Effect::Send { to, message, .. } => sent.push((to, message)),
-                Effect::Multicast { to, message, .. } => {
-                    sent.extend(to.others(node(number)).map(|to| (to, message.clone())));
-                }
-                Effect::Emit { event, .. } => self.events.push(event),
-                Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
-            }
-        }
-        for (to, message) in sent {
-            if matches!(message, Message::Piece(_)) {
-                self.pieces.push((number, to.number(), message.clone()));
-            }
-            if !(self.drops_transfers && matches!(message, Message::TimeoutNow { .. })) {
-                self.messages.push_back((number, to.number(), message));
-            }
-        }
-        let saves = self.hosts[&number].saves;
-        if saves > saves_before {
-            self.step(number, Input::Saved(saves));
-        }
-    }
-
-    /// Delivers all messages in flight, and drops those from and to partitioned replicas.
-    fn deliver(&mut self) {
-        while let Some((from, to, message)) = self.messages.pop_front() {
-            if !self.partitioned.contains(&from) && !self.partitioned.contains(&to) {
-                self.step(to, Input::Message { from: node(from), message });
-            }
-        }
-    }
-
-    /// Lets time pass. A replica that hears from no leader campaigns after 8 to 15 ticks.
-    fn ticks(&mut self, count: usize) {
-        for _ in 0..count {
-            self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
-            for number in self.hosts.keys().copied().collect::<Vec<_>>() {
-                self.step(number, Input::Timer(Timer::Tick));
-                self.deliver();
-            }
-        }
-    }
-
-    /// Makes a request, lets `ticks` pass, and returns the outcome, if any.
-    fn request(
-        &mut self,
-        replica: u32,
-        ticks: usize,
-        command: impl FnOnce(Ticket) -> Command<Registers>,
-    ) -> Option<ReplicaEvent> {
-        self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
-        self.step(replica, Input::Command(command(ticket)));
-        self.deliver();
-        self.ticks(ticks);
-        self.events.iter().find(|event| completed_request(event) == Some(ticket)).cloned()
-    }
-
     /// Writes register 1, which all tests use. Returns whether the write succeeds.
-    fn write(&mut self, replica: u32, value: u64) -> bool {
+    pub(crate) fn write(&mut self, replica: u32, value: u64) -> bool {
         let command = Change::Write { key: 1, value };
         let outcome =
             self.request(replica, ACCESS_TICKS, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
@@ -158,46 +23,13 @@ impl Harness {
     }
 
     /// Reads the register. Returns its value, or the refusal, or `Err(None)` without an outcome.
-    fn read(&mut self, replica: u32) -> Result<Option<u64>, Option<Refusal>> {
+    pub(crate) fn read(&mut self, replica: u32) -> Result<Option<u64>, Option<Refusal>> {
         match self.request(replica, ACCESS_TICKS, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
             Some(Event::Answered { answer: Answer::Value(value), .. }) => Ok(value),
             Some(Event::Refused { refusal, .. }) => Err(Some(refusal)),
             Some(other) => panic!("{other:?}"),
             None => Err(None),
         }
-    }
-
-    /// Changes the members. Returns the refusal, or `None` if the change succeeds.
-    fn change(&mut self, replica: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
-        let members = members(voters, learners);
-        match self.request(replica, CHANGE_TICKS, |ticket| Command::Change {
-            ticket,
-            members,
-            addresses: Addresses::new(),
-        }) {
-            Some(Event::Changed { .. }) => None,
-            Some(Event::Refused { refusal, .. }) => Some(refusal),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// Lets a replica campaign, whether it wins or not.
-    fn campaign(&mut self, replica: u32) {
-        let ticks = 3;
-        self.request(replica, ticks, |_| Command::Campaign);
-    }
-
-    fn elect(&mut self, replica: u32) {
-        self.campaign(replica);
-        assert_eq!(self.leaders(), [replica]);
-    }
-
-    fn leaders(&self) -> Vec<u32> {
-        self.hosts.iter().filter(|(_, host)| host.node.leads()).map(|(number, _)| *number).collect()
-    }
-
-    fn applied_index(&self, number: u32) -> u64 {
-        self.hosts[&number].node.applied_index()
     }
 }
 
@@ -208,13 +40,14 @@ fn rp_10_a_late_copy_of_a_snapshot_does_not_admit_a_replica_that_lost_its_disk()
     harness.elect(1);
     assert!(harness.write(1, 5));
     assert_eq!(harness.change(1, &[1, 2], &[3]), None);
-    let (from, _, copy) = harness.pieces.last().cloned().expect("a snapshot was sent");
+    let is_piece = |(_, _, message): &&(u32, Vec<u32>, Message)| matches!(message, Message::Piece(_));
+    let (from, _, copy) = harness.sent.iter().rfind(is_piece).cloned().expect("a snapshot was sent");
     assert_eq!(harness.change(1, &[1, 2, 3], &[]), None);
     harness.partitioned.insert(2);
     assert!(harness.write(1, 777), "nodes 1 and 3 are a majority");
     // Node 3 loses its disk, and with it that write. A copy of the snapshot arrives late.
     harness.boot(3, Durable::wiped(), 1);
-    harness.step(3, Input::Message { from: node(from), message: copy });
+    harness.receive(from, 3, copy);
     harness.messages.clear();
     harness.partitioned = [1].into();
     harness.ticks(100);
@@ -311,11 +144,11 @@ fn only_voters_become_candidates() {
 fn rp_11_a_leader_with_a_full_disk_offers_its_leadership_until_a_voter_takes_it() {
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
-    harness.drops_transfers = true;
+    harness.drop_rule = lose_transfers();
     harness.step(1, Input::DiskFull);
     harness.ticks(50);
     assert_eq!(harness.leaders(), [1]);
-    harness.drops_transfers = false;
+    harness.drop_rule = lose_nothing();
     harness.ticks(50);
     assert!(!harness.leaders().contains(&1), "{:?}", harness.leaders());
 }
@@ -362,7 +195,7 @@ fn vote_of_a_restarted_voter(reads: ReadMode, ticks_after_restart: usize) -> Opt
     // Far in the future of all logs and terms, so that only a promise can deny the vote.
     let commit = LastCommit::default();
     let candidate = Message::Vote { term: 9, is_pre_vote: false, is_forced: false, log_term: 9, index: 99, commit };
-    harness.step(2, Input::Message { from: node(3), message: candidate });
+    harness.receive(3, 2, candidate);
     harness.messages.iter().find_map(|(_, _, message)| match message {
         Message::VoteReply { is_granted, .. } => Some(*is_granted),
         _ => None,

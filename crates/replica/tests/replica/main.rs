@@ -4,16 +4,22 @@
 
 mod cluster;
 mod election;
+mod entries;
 mod failures;
 mod hostile;
+mod leadership;
+mod leaving;
+mod load;
+mod members;
 mod membership;
+mod requests;
 mod sessions;
 mod simulated;
+mod stepped;
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
-use quorate_replica::registers::Registers;
-use quorate_replica::{Event, Members, Ticket};
+use quorate_replica::{Event, Members, StateMachine, Ticket};
 use quorate_sim::{LinkDefaults, Setup};
 
 fn node(number: u32) -> NodeId {
@@ -33,7 +39,7 @@ fn setup(nodes: usize, seed: u64, latency: &str, [loss, duplicate]: [&str; 2], s
 }
 
 /// The request that an event completes, if any.
-fn completed_request(event: &Event<Registers>) -> Option<Ticket> {
+fn completed_request<S: StateMachine>(event: &Event<S>) -> Option<Ticket> {
     match event {
         Event::Answered { ticket, .. }
         | Event::Refused { ticket, .. }

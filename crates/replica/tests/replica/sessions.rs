@@ -321,11 +321,11 @@ fn rp_13_a_crashed_leader_is_replaced_within_a_few_ticks() {
 fn rp_9_a_removed_replica_detaches_its_sessions() {
     let mut cluster = Cluster::with_three_nodes(&[]);
     let session = cluster.open(node(1), 1);
-    let removed = cluster.leader();
+    let (leader, removed) = (cluster.leader(), cluster.follower());
     cluster.attach(removed, session).unwrap();
     let rest: Vec<u32> = (1..=3).filter(|number| node(*number) != removed).collect();
     let members = members(&rest, &[]);
-    cluster.request(removed, |ticket| Command::Change { ticket, members, addresses: [].into() });
+    cluster.request(leader, |ticket| Command::Change { ticket, members, addresses: [].into() });
     cluster.run_until("end of the attachment", |cluster| {
         let is_detached = |(_, replica, event): &(Time, NodeId, Event<Machine>)| {
             *replica == removed && matches!(event, Event::Detached { session: detached } if *detached == session)

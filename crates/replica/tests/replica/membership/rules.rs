@@ -6,7 +6,10 @@ use crate::node;
 use quorate_core::membership::{LeaseTerms, Request};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
+use quorate_replica::Message as ReplicaMessage;
 use quorate_replica::membership::{Message, TimedRequest};
+use std::cell::Cell;
+use std::rc::Rc;
 
 impl Harness {
     /// Number of times that any node noted this rule.
@@ -246,4 +249,110 @@ fn me_9_the_inner_protocol_does_not_wait_for_the_disk() {
     // But without disks no lease is renewed, and leases last for 2 s.
     harness.run_for(2_000);
     assert!(all_nodes().all(|node| !harness.node(node).viewed().acts(harness.now)));
+}
+
+#[test]
+fn me_1_a_new_leader_founds_the_group_at_once() {
+    let mut harness = Harness::new();
+    harness.run_until("leader", |harness| harness.leader().is_some());
+    let leader = harness.leader().unwrap();
+    // Reports are repeated every 200 ms.
+    let founding_time = harness.run_until("founding", |harness| harness.node(leader).viewed().view().is_some());
+    assert!(founding_time < millis(20), "{founding_time}");
+}
+
+#[test]
+fn me_2_a_new_leader_is_asked_at_once() {
+    let mut harness = Harness::settled();
+    let (old_leader, followers) = (harness.leader().unwrap(), harness.followers());
+    harness.kill(old_leader);
+    harness.run_until("leader", |harness| harness.leader().is_some());
+    let elected_at = harness.now;
+    let leader = harness.leader().unwrap();
+    let follower = followers.into_iter().find(|node| *node != leader).unwrap();
+    // The first message of the leader takes 1 ms; keepalives are 400 ms apart.
+    harness.run_for(5);
+    assert!(harness.last_request[follower.index()] >= Some(elected_at));
+}
+
+#[test]
+fn me_3_a_node_that_is_no_founder_is_not_admitted() {
+    let mut harness = Harness::settled();
+    let (leader, stranger) = (harness.leader().unwrap(), node(4));
+    let join = Request::Join { node: stranger, incarnation: Incarnation::FIRST };
+    let request = TimedRequest { request: join, requested_at: Time::ZERO };
+    harness.drop_rule = Box::new(move |_, to, _| to == stranger);
+    harness.input(leader, Input::Message { from: stranger, message: Message::Request(request) });
+    harness.run_for(1_000);
+    assert_eq!(harness.view(leader), (1, vec![1, 2, 3]));
+}
+
+#[test]
+fn me_4_a_node_with_a_lease_does_not_ask_when_the_view_changes() {
+    let mut harness = Harness::settled();
+    let ([removed, other], leader) = (harness.followers(), harness.leader().unwrap());
+    let last_request = harness.last_request[other.index()];
+    harness.input(leader, Input::Suspect(removed));
+    harness.run_until("removal", |harness| harness.view(other).0 == 2);
+    assert_eq!(harness.last_request[other.index()], last_request);
+}
+
+/// Number of requests that a node sends from now on.
+fn count_requests(harness: &mut Harness, of: NodeId) -> Rc<Cell<usize>> {
+    let count = Rc::new(Cell::new(0));
+    let counter = Rc::clone(&count);
+    harness.drop_rule = Box::new(move |from, _, message| {
+        counter.set(counter.get() + usize::from(from == of && message.kind() == "membership-request"));
+        false
+    });
+    count
+}
+
+/// A node receives a message from a peer.
+fn meet(harness: &mut Harness, node: NodeId, peer: NodeId) {
+    let message = Message::Replica { sender_incarnation: Incarnation::FIRST, message: ReplicaMessage::ReportRequest };
+    harness.input(node, Input::Message { from: peer, message });
+}
+
+#[test]
+fn me_7_a_lost_report_is_repeated_until_the_member_is_removed() {
+    let mut harness = Harness::settled();
+    let [victim, witness] = harness.followers();
+    meet(&mut harness, witness, victim);
+    harness.kill(victim);
+    harness.drop_requests_of(witness);
+    harness.input(witness, Input::Suspect(victim));
+    harness.drop_rule = drop_nothing();
+    let removal_time = harness.run_until("removal", |harness| harness.view(witness).0 == 2);
+    // A lease lasts for 2 s.
+    assert!(removal_time < millis(400), "{removal_time}");
+    let count = count_requests(&mut harness, witness);
+    harness.run_for(2_000);
+    let keepalives = 5;
+    assert_eq!(count.get(), keepalives);
+}
+
+#[test]
+fn me_7_a_member_that_is_trusted_again_stays() {
+    let mut harness = Harness::settled();
+    let [trusted, witness] = harness.followers();
+    meet(&mut harness, witness, trusted);
+    harness.drop_requests_of(witness);
+    harness.input(witness, Input::Suspect(trusted));
+    harness.input(witness, Input::Trust(trusted));
+    harness.drop_rule = drop_nothing();
+    harness.run_for(1_000);
+    assert_eq!(harness.view(witness), (1, vec![1, 2, 3]));
+}
+
+#[test]
+fn me_7_a_new_leader_learns_of_a_suspicion_at_once() {
+    let mut harness = Harness::settled();
+    let leader = harness.leader().unwrap();
+    let witnesses = harness.followers();
+    harness.kill(leader);
+    witnesses.into_iter().for_each(|witness| harness.input(witness, Input::Suspect(leader)));
+    harness.run_until("leader", |harness| harness.leader().is_some());
+    let removal_time = harness.run_until("removal", |harness| harness.view(harness.leader().unwrap()).0 == 2);
+    assert!(removal_time < millis(20), "{removal_time}");
 }

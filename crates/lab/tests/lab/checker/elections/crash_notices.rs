@@ -6,11 +6,10 @@
 use crate::checker::elections::setup;
 use quorate_check::{Checker, CrashNotices, Effort, Search, Setup};
 use quorate_core::election::{Command, Event, Refusal};
-use quorate_core::{Describe, Effects, Epoch, Fixed, Incarnation, Input, Never, NodeId, Protocol, Time};
+use quorate_core::{Effects, Epoch, Fixed, Incarnation, Input, Never, NodeId, Protocol, Time};
 use quorate_erased::Erased;
 use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
 use quorate_lab::election::check::ElectionClients;
-use serde::Serialize;
 use std::sync::Arc;
 
 /// A node that records its own restarts and the notices it receives, and violates a property as
@@ -29,15 +28,6 @@ enum Notice {
     SelfRestarted,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-enum NoMessage {}
-
-impl Describe for NoMessage {
-    fn kind(&self) -> &'static str {
-        match *self {}
-    }
-}
-
 impl Recorder {
     fn record(&mut self, notice: Notice, out: &mut Effects<'_, Self>) {
         self.received.push(notice);
@@ -51,7 +41,7 @@ impl Recorder {
 
 impl Protocol for Recorder {
     type Command = Command;
-    type Message = NoMessage;
+    type Message = Never;
     type Timer = Never;
     type Event = Event;
     type Durable = ();

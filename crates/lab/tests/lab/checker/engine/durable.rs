@@ -56,18 +56,9 @@ impl Durable for Count {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-enum NoMessage {}
-
-impl Describe for NoMessage {
-    fn kind(&self) -> &'static str {
-        match *self {}
-    }
-}
-
 impl Protocol for Counter {
     type Command = Command;
-    type Message = NoMessage;
+    type Message = Never;
     type Timer = Never;
     type Event = Event;
     type Durable = Count;
