@@ -2,6 +2,7 @@
 
 mod armies;
 mod bank;
+mod bench;
 mod berkeley;
 mod certs;
 mod check;
@@ -21,6 +22,7 @@ mod wait_for;
 
 pub(crate) use armies::{ArmiesCheckArgs, ArmiesSimArgs};
 pub(crate) use bank::BankArgs;
+pub(crate) use bench::{BenchArgs, BenchFault, BenchSearch, BenchServerArgs, BenchSubject};
 pub(crate) use berkeley::BerkeleyArgs;
 pub(crate) use certs::CertsArgs;
 pub(crate) use check::CheckArgs;
@@ -39,7 +41,6 @@ pub(crate) use shrink::ShrinkArgs;
 pub(crate) use voting_risk::{MethodArg, SimulateArg, VotingRiskArgs};
 pub(crate) use wait_for::WaitForArgs;
 
-use crate::bench::NetContender;
 use crate::report::format_count;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::LinkChoice;
@@ -102,6 +103,9 @@ pub(crate) enum CliCommand {
     Gallery(GalleryArgs),
     /// Measure how fast Quorate is, against a baseline in the same run.
     Bench(BenchArgs),
+    /// Run one server of a benchmark. 'quorate bench' starts it.
+    #[command(hide = true)]
+    BenchServer(BenchServerArgs),
     /// Run one node of a group of real processes, on any machine.
     Node(NodeArgs),
     /// Create the certificates with which the nodes of a group authenticate each other.
@@ -303,81 +307,6 @@ pub(crate) struct TraceArgs {
     /// Print JSON. Steps always include their clocks.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Args)]
-#[command(
-    after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
-    quorate bench net\n  quorate bench deadlock --waiters 1000\n\n\
-    'bench check' also measures stateright if the program quorate-rivals was built in the same repository:\n  \
-    cargo build --release --manifest-path rivals/Cargo.toml\n\n\
-    Exit codes: 0 all targets are met, 1 one is missed, 2 the command is invalid or a measurement failed,\n\
-    3 'bench net' was interrupted."
-)]
-pub(crate) struct BenchArgs {
-    /// Part of Quorate to measure.
-    pub(crate) subject: BenchSubject,
-    /// Number of times each contender is measured. The best result of each is printed.
-    #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
-    pub(crate) runs: u64,
-    /// Number of events that the simulator and the bare loop each handle in a ring of 1,000 nodes;
-    /// a quarter of it in a ring of a million. Only for 'bench sim' [default: 20000000]
-    #[arg(long, value_parser = parse_whole::<u64>)]
-    pub(crate) events: Option<u64>,
-    /// Numbers of waiters that a graph grows to. Each number is measured with several kinds of
-    /// graphs: queues, chains, hot locks and random waits. Only for 'bench deadlock' [default:
-    /// 1000,10000,100000]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u64>)]
-    pub(crate) waiters: Vec<u64>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Folder in which 'bench replica' creates its temporary files and then removes them [default:
-    /// the system's folder for temporary files]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Print the memory in bytes per node that a simulation of this number of nodes takes in this
-    /// process. 'bench sim' starts itself with this option.
-    #[arg(long, hide = true, value_name = "NODES")]
-    pub(crate) memory_of: Option<usize>,
-    /// Run as the second process of a measurement. 'bench net' starts itself with this option.
-    #[arg(long, hide = true, requires = "partner_of")]
-    pub(crate) partner: Option<NetContender>,
-    /// Address on which the first process listens.
-    #[arg(long, hide = true, value_name = "ADDRESS")]
-    pub(crate) partner_of: Option<String>,
-    /// CPU core to run on.
-    #[arg(long, hide = true, value_parser = parse_whole::<usize>)]
-    pub(crate) partner_core: Option<usize>,
-    /// Search once in this process alone and print the figures. 'bench check' starts itself with
-    /// this option.
-    #[arg(long, hide = true)]
-    pub(crate) search: Option<BenchSearch>,
-    /// Number of threads of the search. Needs --search.
-    #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = parse_whole::<usize>)]
-    pub(crate) threads: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchSubject {
-    /// The simulator, beside a bare loop with a binary heap.
-    Sim,
-    /// The checker, beside stateright on the same nodes.
-    Check,
-    /// Three replicas with and without disks, beside the raw disk.
-    Replica,
-    /// Messages between two processes, plain and encrypted, beside a bare tokio loop.
-    Net,
-    /// The incremental wait-for graph, beside a fresh search with petgraph for each wait.
-    Deadlock,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum BenchSearch {
-    /// Breadth first.
-    Bfs,
-    /// Depth first.
-    Dfs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -84,6 +84,7 @@ fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
         Some(CliCommand::Draw(args)) => commands::draw::run(&args),
         Some(CliCommand::Gallery(args)) => commands::gallery::run(&args),
         Some(CliCommand::Bench(args)) => bench::run(&args),
+        Some(CliCommand::BenchServer(args)) => bench::run_server(&args),
         Some(CliCommand::Node(args)) => commands::node::run(&args),
         Some(CliCommand::Certs(args)) => commands::certs::run(&args),
     }

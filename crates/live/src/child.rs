@@ -16,24 +16,24 @@ use std::time::{Duration, Instant};
 /// Identifies one process among all that a run starts, so that late output of an earlier process of
 /// the same node can be ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Serial(pub(crate) u64);
+pub struct Serial(pub u64);
 
 /// One output of a process.
-pub(crate) struct Report {
-    pub(crate) node: NodeId,
-    pub(crate) serial: Serial,
-    pub(crate) output: Output,
+pub struct Report {
+    pub node: NodeId,
+    pub serial: Serial,
+    pub output: Output,
 }
 
-pub(crate) enum Output {
+pub enum Output {
     Line(String),
     /// The process closed its standard output, normally because it ended.
     Closed,
 }
 
 /// A process that is killed when its `Child` is dropped.
-pub(crate) struct Child {
-    pub(crate) serial: Serial,
+pub struct Child {
+    pub serial: Serial,
     process: std::process::Child,
     input_lines: Sender<String>,
     log: PathBuf,
@@ -42,7 +42,7 @@ pub(crate) struct Child {
 impl Child {
     /// Starts the process. Its output lines go to `reports`, and its standard error to the log
     /// file.
-    pub(crate) fn start(
+    pub fn start(
         mut command: Command,
         (node, serial): (NodeId, Serial),
         log: PathBuf,
@@ -66,24 +66,24 @@ impl Child {
     }
 
     /// Sends the process a line without waiting. The line is lost if the process has ended.
-    pub(crate) fn send_line(&self, line: String) {
+    pub fn send_line(&self, line: String) {
         let _ = self.input_lines.send(line);
     }
 
     /// Kills the process. Output that it wrote before is still reported.
-    pub(crate) fn kill(&mut self) -> io::Result<()> {
+    pub fn kill(&mut self) -> io::Result<()> {
         self.process.kill()
     }
 
     /// Waits until the process has ended, without a time limit. Call it only when the standard
     /// output is closed.
-    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
     }
 
     /// Pauses the process with SIGSTOP, and returns when none of its threads runs any more. Fails
     /// if one still runs after 10 s.
-    pub(crate) fn pause(&self) -> io::Result<()> {
+    pub fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_paused(self.process.id())? {
@@ -95,7 +95,7 @@ impl Child {
         Ok(())
     }
 
-    pub(crate) fn resume(&self) -> io::Result<()> {
+    pub fn resume(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
 
@@ -105,7 +105,7 @@ impl Child {
         Ok(kill_process(pid, signal)?)
     }
 
-    pub(crate) fn log_tail(&self) -> LogTail {
+    pub fn log_tail(&self) -> LogTail {
         LogTail(read_tail(&self.log).unwrap_or_default())
     }
 }

@@ -45,6 +45,12 @@ pub use group::Counts;
 pub use options::Options;
 pub use run::{LiveOutcome, run};
 
+/// Child processes and their networks, for other groups of processes than those of [`run`].
+pub mod processes {
+    pub use crate::child::{Child, Output, Report, Serial};
+    pub use crate::namespaces::Namespaces;
+}
+
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length};
 use quorate_lab::registry::Family;

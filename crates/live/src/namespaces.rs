@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The namespaces of one run. Dropping the value removes them.
-pub(crate) struct Namespaces {
+pub struct Namespaces {
     /// The common start of the namespaces' names.
     prefix: String,
     nodes: usize,
@@ -39,7 +39,7 @@ const UNUSED_ADDRESS: &str = "02:51:ff:ff:ff:ff";
 impl Namespaces {
     /// Sets up namespaces for `nodes` nodes, unless the run is interrupted. Removes the leftovers
     /// of killed runs first.
-    pub(crate) fn set_up(nodes: usize, is_interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
+    pub fn set_up(nodes: usize, is_interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
         remove_leftovers()?;
         let prefix = format!("{NAME_PREFIX}{}-", std::process::id());
         // From here on, any return before the end drops `namespaces`, which removes them again.
@@ -96,24 +96,29 @@ impl Namespaces {
     }
 
     /// A command that runs its arguments in a node's namespace.
-    pub(crate) fn command_in(&self, node: NodeId) -> Command {
+    pub fn command_in(&self, node: NodeId) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(node)]);
         command
     }
 
-    pub(crate) fn listen_address(&self, node: NodeId) -> String {
+    /// The file that stands for a node's namespace, by which a thread can enter it.
+    pub fn path(&self, node: NodeId) -> PathBuf {
+        Path::new("/run/netns").join(self.namespace(node))
+    }
+
+    pub fn listen_address(&self, node: NodeId) -> String {
         format!("{}:{PORT}", ip_address(node))
     }
 
     /// Begins a cut.
-    pub(crate) fn sever(&mut self, cut: &Cut) -> Result<(), LiveError> {
+    pub fn sever(&mut self, cut: &Cut) -> Result<(), LiveError> {
         self.cuts.push(cut.clone());
         self.apply_cuts()
     }
 
     /// Ends one cut. Links that another cut severs stay severed.
-    pub(crate) fn mend(&mut self, cut: &Cut) -> Result<(), LiveError> {
+    pub fn mend(&mut self, cut: &Cut) -> Result<(), LiveError> {
         if let Some(index) = self.cuts.iter().position(|other| other == cut) {
             self.cuts.remove(index);
         }

@@ -118,11 +118,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         writeln!(output(), "{}", serde_json::to_string(&search_once(search, args.threads)?)?)?;
         return Ok(CommandOutcome::Holds);
     }
-    let report = measure_all(args.runs)?;
+    let report = measure_all(args.runs())?;
     if args.json {
         report::print_json(&report)?;
     } else {
-        print(&report, args.runs)?;
+        print(&report, args.runs())?;
     }
     Ok(CommandOutcome::from_holds(report.holds))
 }

@@ -53,11 +53,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         let is_in_range = (1..=MAX_WAITERS).contains(count);
         anyhow::ensure!(is_in_range, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
     }
-    let bar = progress_bar(args.runs.saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
+    let bar = progress_bar(args.runs().saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
     let mut graphs = Vec::new();
     for shape in Shape::ALL {
         for count in waiters {
-            graphs.push(compare(shape, *count, args.runs, &bar)?);
+            graphs.push(compare(shape, *count, args.runs(), &bar)?);
         }
     }
     bar.finish_and_clear();
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if args.json {
         report::print_json(&report)?;
     } else {
-        print(&report, args.runs)?;
+        print(&report, args.runs())?;
     }
     Ok(CommandOutcome::from_holds(report.holds))
 }

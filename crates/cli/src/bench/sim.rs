@@ -63,7 +63,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         writeln!(output(), "{}", measure_bytes_per_node(nodes)?)?;
         return Ok(CommandOutcome::Holds);
     }
-    let (events, runs) = (args.events.unwrap_or(DEFAULT_EVENTS), args.runs);
+    let (events, runs) = (args.events.unwrap_or(DEFAULT_EVENTS), args.runs());
     anyhow::ensure!(events >= 1_000, "--events must be at least 1000; got {events}.");
     // Each run measures two loops on two rings. The memory is measured once, after all runs.
     let bar = progress_bar(runs.saturating_mul(4).saturating_add(1));

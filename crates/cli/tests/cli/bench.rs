@@ -196,15 +196,41 @@ fn a_failing_stateright_run_is_reported() {
 #[test]
 fn invalid_options_are_reported() {
     assert_eq!(run("bench check --runs 0").error(), "error: --runs must be at least 1; got 0.\n");
-    let error = "error: --events applies only to 'bench sim'; use --runs for the other benchmarks.\n";
-    assert_eq!(run("bench check --events 5000").error(), error);
-    let error = "error: --events applies only to 'bench sim'; use --runs for the other benchmarks.\n";
-    assert_eq!(run("bench replica --events 5").error(), error);
-    assert_eq!(run("bench net --waiters 5").error(), "error: --waiters applies only to 'bench deadlock'.\n");
+    for (line, option, subjects) in [
+        ("bench check --events 5000", "--events", "'bench sim'"),
+        ("bench replica --events 5", "--events", "'bench sim'"),
+        ("bench net --waiters 5", "--waiters", "'bench deadlock'"),
+        ("bench sim --folder .", "--folder", "'bench replica', 'bench fail-over' and 'bench members'"),
+        (
+            "bench members --runs 2",
+            "--runs",
+            "'bench sim', 'bench check', 'bench replica', 'bench net' and 'bench deadlock'",
+        ),
+        ("bench check --in-process", "--in-process", "'bench replica'"),
+        ("bench fail-over --spread", "--spread", "'bench replica'"),
+        ("bench members --in-flight 3", "--in-flight", "'bench replica'"),
+        ("bench replica --fault stop", "--fault", "'bench fail-over'"),
+        ("bench members --rounds 3", "--rounds", "'bench fail-over'"),
+        ("bench replica --rest 1s", "--rest", "'bench fail-over'"),
+        ("bench replica --clients 3", "--clients", "'bench fail-over' and 'bench members'"),
+    ] {
+        assert_eq!(run(line).error(), format!("error: {option} applies only to {subjects}.\n"), "{line}");
+    }
+    for option in ["--spread", "--in-flight 3"] {
+        let error = run(&format!("bench replica --in-process {option}")).error();
+        assert!(error.contains("no effect with --in-process: the replicas have one client"), "{error}");
+    }
+    for (line, error) in [
+        ("bench replica --in-flight 1,0", "--in-flight must be between 1 and 1000; got 0."),
+        ("bench members --clients 1001", "--clients must be between 1 and 1000; got 1001."),
+        ("bench fail-over --rounds 0", "--rounds must be at least 1; got 0."),
+    ] {
+        assert_eq!(run(line).error(), format!("error: {error}\n"));
+    }
     let error = "error: --waiters must be between 1 and 1000000; got 0.\n";
     assert_eq!(run("bench deadlock --waiters 10,0").error(), error);
-    let error = "error: --folder applies only to 'bench replica'; no other benchmark measures a disk.\n";
-    assert_eq!(run("bench sim --folder .").error(), error);
-    let error = run("bench replica --runs 1 --folder no-such-folder").error();
-    assert!(error.starts_with("error: cannot create the folder no-such-folder/quorate-bench-"), "{error}");
+    for line in ["replica --runs 1", "replica --runs 1 --in-process", "fail-over", "members"] {
+        let error = run(&format!("bench {line} --folder no-such-folder")).error();
+        assert!(error.starts_with("error: cannot create the folder no-such-folder/quorate-bench-"), "{error}");
+    }
 }

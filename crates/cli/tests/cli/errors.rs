@@ -349,7 +349,7 @@ fn invalid_command_lines_are_reported() {
             For more information, try '--help'.
             $ quorate bench all
             error: invalid value 'all' for '<SUBJECT>'
-              [possible values: sim, check, replica, net, deadlock]
+              [possible values: sim, check, replica, fail-over, members, net, deadlock]
 
             For more information, try '--help'.
         "#]],

@@ -245,7 +245,7 @@ fn a_run_of_replicas_answers_all_operations() {
 /// The fault mixes of the family find several of the seeded bugs even with few seeds.
 #[test]
 fn replicas_are_swept_under_chaos() {
-    let printed = run("sweep --family replica --fixtures --seeds 10").exits(0);
+    let printed = run("sweep --family replica --fixtures --seeds 30").exits(0);
     for part in ["holds: linearizable, kept, equal", "found: 'equal', node", "found: 'notified',"] {
         assert!(printed.contains(part), "no '{part}' in\n{printed}");
     }

@@ -6,6 +6,8 @@ mod armies;
 mod bank;
 #[cfg(unix)]
 mod bench;
+#[cfg(target_os = "linux")]
+mod bench_servers;
 mod berkeley;
 mod certs;
 mod check;

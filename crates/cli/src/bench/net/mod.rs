@@ -93,7 +93,7 @@ impl BestFigures {
 }
 
 /// Returns a percentile of sorted values.
-fn percentile(sorted: &[u64], percent: usize) -> u64 {
+pub(super) fn percentile(sorted: &[u64], percent: usize) -> u64 {
     let index = sorted.len().saturating_sub(1) * percent / 100;
     sorted.get(index).copied().unwrap_or_default()
 }
@@ -131,11 +131,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some((first, _)) = cores {
         partner::pin(first);
     }
-    let bar = progress_bar(args.runs.saturating_mul(NetContender::ALL.len() as u64));
+    let bar = progress_bar(args.runs().saturating_mul(NetContender::ALL.len() as u64));
     let mut best = [BestFigures::default(); NetContender::ALL.len()];
     // From here on an interrupt ends the loop below, so that the folder of certificates is removed.
     interrupt::install_handler();
-    for _ in 0..args.runs {
+    for _ in 0..args.runs() {
         for (index, contender) in NetContender::ALL.into_iter().enumerate() {
             if interrupt::was_requested() {
                 bar.finish_and_clear();
@@ -168,7 +168,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if args.json {
         report::print_json(&report)?;
     } else {
-        print(&report, args.runs)?;
+        print(&report, args.runs())?;
     }
     Ok(CommandOutcome::from_holds(holds))
 }

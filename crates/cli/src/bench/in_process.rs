@@ -1,5 +1,7 @@
-//! `quorate bench replica`: measures three replicas in this process beside the raw disk.
+//! `quorate bench replica --in-process`: measures three replicas in this process beside the raw
+//! disk.
 
+use super::folder::TemporaryFolder;
 use super::{format_met_or_missed, progress_bar};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
@@ -13,9 +15,9 @@ use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Setti
 use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, StoreError, create_founder};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -63,18 +65,18 @@ struct InFlightRow {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let folder = TemporaryFolder::new(args.folder.as_deref())?;
     const CONTENDERS: usize = 3;
-    let bar = progress_bar(args.runs.saturating_mul((CONTENDERS * IN_FLIGHT.len()) as u64));
+    let bar = progress_bar(args.runs().saturating_mul((CONTENDERS * IN_FLIGHT.len()) as u64));
     let mut rows = Vec::new();
     for in_flight in IN_FLIGHT {
         let mut row = InFlightRow { in_flight, ..InFlightRow::default() };
-        for run in 0..args.runs {
+        for run in 0..args.runs() {
             let measure = |best: &mut f64, contender: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
                 bar.set_message(format!("{in_flight} in flight, {contender}"));
                 *best = best.max(rate()?);
                 bar.inc(1);
                 anyhow::Ok(())
             };
-            let path = |name: &str| folder.0.join(format!("{name}-{in_flight}-{run}"));
+            let path = |name: &str| folder.path().join(format!("{name}-{in_flight}-{run}"));
             measure(&mut row.raw_per_second, "raw", &|| measure_raw_disk_rate(&path("raw"), in_flight))?;
             measure(&mut row.disk_per_second, "with disks", &|| measure_replica_rate(Some(&path("disk")), in_flight))?;
             measure(&mut row.memory_per_second, "without disks", &|| measure_replica_rate(None, in_flight))?;
@@ -84,38 +86,18 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     }
     bar.finish_and_clear();
     let holds = rows.last().is_some_and(|row| row.rate_ratio >= MIN_RATE_RATIO);
-    let report = ReplicaBenchReport { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
+    let report =
+        ReplicaBenchReport { replicas: REPLICAS, folder: display_path(folder.path()).to_string(), rows, holds };
     if args.json {
         report::print_json(&report)?;
     } else {
-        print(&report, args.runs)?;
+        print(&report, args.runs())?;
     }
     Ok(CommandOutcome::from_holds(holds))
 }
 
-/// A temporary folder, removed on drop.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn new(parent: Option<&Path>) -> anyhow::Result<Self> {
-        let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
-        let path = parent.join(format!("quorate-bench-{}", std::process::id()));
-        // As text, because the caller would report an `io::Error` as a failed write to the output.
-        fs::create_dir(&path)
-            .map_err(|error| anyhow::anyhow!("cannot create the folder {}: {error}.", display_path(&path)))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // Nothing else can be done about a folder that cannot be removed.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.
-fn measure_raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
+pub(super) fn measure_raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
     let failed = |error| anyhow::anyhow!("cannot write {}: {error}.", display_path(path));
     let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; per_sync * RECORD_BYTES];
@@ -279,5 +261,10 @@ fn print(report: &ReplicaBenchReport, runs: u64) -> anyhow::Result<()> {
             "{in_flight:>10}{raw_per_second:>13.0}/s{disk_per_second:>13.0}/s{rate_ratio:>9.2}{min:>10}{memory_per_second:>13.0}/s  {verdict}"
         )?;
     }
+    writeln!(
+        out,
+        "\nThe replicas run on threads of this process and pass their messages through memory; one client in this\n\
+         process proposes. Without --in-process, clients use three processes over TCP, as a service would run them."
+    )?;
     Ok(())
 }
