@@ -1,6 +1,7 @@
 //! Handles Ctrl-C and SIGTERM: the first signal stops a long command, which then reports its
 //! results so far; the second one ends the program at once.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,4 +26,21 @@ pub(crate) fn install_handler() {
 /// Whether a signal asked the command to stop.
 pub(crate) fn was_requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// A signal asked the command to stop.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Fails if a signal asked the command to stop.
+pub(crate) fn check() -> Result<(), Interrupted> {
+    if was_requested() { Err(Interrupted) } else { Ok(()) }
 }

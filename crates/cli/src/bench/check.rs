@@ -1,6 +1,6 @@
 //! `quorate bench check`: measures the checker beside stateright, each search in its own process.
 
-use super::{format_met_or_missed, progress_bar};
+use super::{Steps, conclude, format_met_or_missed};
 use crate::CommandOutcome;
 use crate::args::{BenchArgs, BenchSearch};
 use crate::output::{display_path, output};
@@ -119,12 +119,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         return Ok(CommandOutcome::Holds);
     }
     let report = measure_all(args.runs())?;
-    if args.json {
-        report::print_json(&report)?;
-    } else {
-        print(&report, args.runs())?;
-    }
-    Ok(CommandOutcome::from_holds(report.holds))
+    conclude(&report, args, |report| print(report, args.runs()), report.holds)
 }
 
 fn measure_all(runs: u64) -> anyhow::Result<CheckBenchReport> {
@@ -132,16 +127,14 @@ fn measure_all(runs: u64) -> anyhow::Result<CheckBenchReport> {
     let theirs = find_rivals(&ours);
     let contenders = || CONTENDERS.iter().filter(|contender| contender.checker == OURS || theirs.is_some());
     let mut best: Vec<Option<Measurement>> = contenders().map(|_| None).collect();
-    let bar = progress_bar(runs.saturating_mul(best.len() as u64));
+    let steps = Steps::new(runs.saturating_mul(best.len() as u64));
     for _ in 0..runs {
         for (contender, best) in contenders().zip(&mut best) {
-            bar.set_message(format!("{}, {}", contender.name(), contender.describe_threads()));
-            let measurement = contender.measure(&ours, theirs.as_deref())?;
+            let name = format!("{}, {}", contender.name(), contender.describe_threads());
+            let measurement = steps.perform(name, || contender.measure(&ours, theirs.as_deref()))?;
             *best = Some(best.filter(|best| best.seconds <= measurement.seconds).unwrap_or(measurement));
-            bar.inc(1);
         }
     }
-    bar.finish_and_clear();
     let best_runs: Vec<_> = contenders().zip(best.into_iter().flatten()).collect();
     Ok(build_report(&best_runs))
 }

@@ -4,13 +4,12 @@
 mod load;
 mod measure;
 
-use super::{format_met_or_missed, progress_bar};
+use super::{Steps, conclude, format_met_or_missed};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::report::format_thousands;
 use crate::{paint, report};
-use indicatif::ProgressBar;
 use load::Shape;
 use serde::Serialize;
 use std::io::Write;
@@ -53,39 +52,35 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         let is_in_range = (1..=MAX_WAITERS).contains(count);
         anyhow::ensure!(is_in_range, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
     }
-    let bar = progress_bar(args.runs().saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
+    let steps = Steps::new(args.runs().saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
     let mut graphs = Vec::new();
     for shape in Shape::ALL {
         for count in waiters {
-            graphs.push(compare(shape, *count, args.runs(), &bar)?);
+            graphs.push(compare(shape, *count, args.runs(), &steps)?);
         }
     }
-    bar.finish_and_clear();
     let mut report = DeadlockBenchReport { graphs, holds: false };
     report.holds = report.targets().iter().all(|(_, is_met)| *is_met);
-    if args.json {
-        report::print_json(&report)?;
-    } else {
-        print(&report, args.runs())?;
-    }
-    Ok(CommandOutcome::from_holds(report.holds))
+    conclude(&report, args, |report| print(report, args.runs()), report.holds)
 }
 
 /// Measures both graphs alternately with the same waits. The best run of each counts.
-fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::Result<GraphRow> {
+fn compare(shape: Shape, waiters: u64, runs: u64, steps: &Steps) -> anyhow::Result<GraphRow> {
     let waits = load::generate_waits(shape, waiters as u32);
     let [mut our_seconds, mut petgraph_seconds, mut median, mut p99] = [f64::INFINITY; 4];
     let mut refused = 0;
     for _ in 0..runs {
-        bar.set_message(format!("{}, {} waiters", shape.name(), format_thousands(waiters)));
-        let insertions = measure::measure_insertions(&waits);
-        our_seconds = our_seconds.min(insertions.seconds);
-        petgraph_seconds = petgraph_seconds.min(measure::estimate_petgraph_seconds(&waits, &insertions.refused)?);
-        let answers = measure::measure_answer_seconds(&waits, &insertions.refused)?;
-        median = median.min(quantile(&answers, 0.5));
-        p99 = p99.min(quantile(&answers, 0.99));
-        refused = insertions.refused.iter().filter(|refused| **refused).count();
-        bar.inc(1);
+        let name = format!("{}, {} waiters", shape.name(), format_thousands(waiters));
+        steps.perform(name, || {
+            let insertions = measure::measure_insertions(&waits);
+            our_seconds = our_seconds.min(insertions.seconds);
+            petgraph_seconds = petgraph_seconds.min(measure::estimate_petgraph_seconds(&waits, &insertions.refused)?);
+            let answers = measure::measure_answer_seconds(&waits, &insertions.refused)?;
+            median = median.min(quantile(&answers, 0.5));
+            p99 = p99.min(quantile(&answers, 0.99));
+            refused = insertions.refused.iter().filter(|refused| **refused).count();
+            Ok(())
+        })?;
     }
     Ok(GraphRow {
         shape,

@@ -2,7 +2,7 @@
 //! disk.
 
 use super::folder::TemporaryFolder;
-use super::{format_met_or_missed, progress_bar};
+use super::{Steps, conclude, format_met_or_missed};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::{display_path, output};
@@ -65,15 +65,13 @@ struct InFlightRow {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let folder = TemporaryFolder::new(args.folder.as_deref())?;
     const CONTENDERS: usize = 3;
-    let bar = progress_bar(args.runs().saturating_mul((CONTENDERS * IN_FLIGHT.len()) as u64));
+    let steps = Steps::new(args.runs().saturating_mul((CONTENDERS * IN_FLIGHT.len()) as u64));
     let mut rows = Vec::new();
     for in_flight in IN_FLIGHT {
         let mut row = InFlightRow { in_flight, ..InFlightRow::default() };
         for run in 0..args.runs() {
             let measure = |best: &mut f64, contender: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
-                bar.set_message(format!("{in_flight} in flight, {contender}"));
-                *best = best.max(rate()?);
-                bar.inc(1);
+                *best = best.max(steps.perform(format!("{in_flight} in flight, {contender}"), rate)?);
                 anyhow::Ok(())
             };
             let path = |name: &str| folder.path().join(format!("{name}-{in_flight}-{run}"));
@@ -84,16 +82,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         row.rate_ratio = row.disk_per_second / row.raw_per_second;
         rows.push(row);
     }
-    bar.finish_and_clear();
     let holds = rows.last().is_some_and(|row| row.rate_ratio >= MIN_RATE_RATIO);
     let report =
         ReplicaBenchReport { replicas: REPLICAS, folder: display_path(folder.path()).to_string(), rows, holds };
-    if args.json {
-        report::print_json(&report)?;
-    } else {
-        print(&report, args.runs())?;
-    }
-    Ok(CommandOutcome::from_holds(holds))
+    conclude(&report, args, |report| print(report, args.runs()), holds)
 }
 
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.

@@ -19,9 +19,11 @@ pub(crate) use cluster::run_server;
 pub(crate) use net::NetContender;
 
 use crate::args::{BenchArgs, BenchSubject, no_effect};
-use crate::{CommandOutcome, paint, progress};
+use crate::interrupt::{self, Interrupted};
+use crate::{CommandOutcome, paint, progress, report};
 use clap::ValueEnum;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressFinish};
+use serde::Serialize;
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some((option, subjects)) = args.ignored_option() {
@@ -34,7 +36,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         return Err(no_effect(option, "with --in-process: the replicas have one client"));
     }
     anyhow::ensure!(args.runs() > 0, "--runs must be at least 1; got 0.");
-    match args.subject {
+    // The other processes of a benchmark end at a signal, and the first one reports it.
+    if args.partner.is_none() && args.search.is_none() && args.memory_of.is_none() {
+        interrupt::install_handler();
+    }
+    let measured = match args.subject {
         BenchSubject::Sim => sim::run(args),
         BenchSubject::Check => check::run(args),
         BenchSubject::Replica if args.in_process => in_process::run(args),
@@ -43,7 +49,36 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         BenchSubject::Members => cluster::members::run(args),
         BenchSubject::Net => net::run(args),
         BenchSubject::Deadlock => deadlock::run(args),
+    };
+    match measured {
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("Interrupted: there is no result.");
+            Ok(CommandOutcome::Unfinished)
+        }
+        measured => measured,
     }
+}
+
+/// Converts an error of a measurement to text, because the caller would report an `io::Error` as a
+/// failed write to the output. If a signal asked the benchmark to stop, that caused the error.
+fn measurement_error(error: anyhow::Error) -> anyhow::Error {
+    interrupt::check().map_or_else(Into::into, |()| anyhow::anyhow!("{}.", format!("{error:#}").trim_end_matches('.')))
+}
+
+/// Prints the result of a benchmark.
+fn conclude<R: Serialize>(
+    report: &R,
+    args: &BenchArgs,
+    print: impl FnOnce(&R) -> anyhow::Result<()>,
+    holds: bool,
+) -> anyhow::Result<CommandOutcome> {
+    interrupt::check()?;
+    if args.json {
+        report::print_json(report)?;
+    } else {
+        print(report)?;
+    }
+    Ok(CommandOutcome::from_holds(holds))
 }
 
 /// Joins words by commas, and the last one by "and".
@@ -54,9 +89,23 @@ fn join_words(words: &[String]) -> String {
     }
 }
 
-/// Returns a progress bar that shows the current step.
-fn progress_bar(steps: u64) -> ProgressBar {
-    progress::bar(steps, "{msg}")
+/// The progress of a benchmark: a bar that shows the current step.
+#[derive(Clone)]
+struct Steps(ProgressBar);
+
+impl Steps {
+    fn new(count: u64) -> Self {
+        Self(progress::bar(count, "{msg}").with_finish(ProgressFinish::AndClear))
+    }
+
+    /// Performs a step, unless the user has interrupted the benchmark.
+    fn perform<T>(&self, name: String, step: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        interrupt::check()?;
+        self.0.set_message(name);
+        let result = step().map_err(measurement_error)?;
+        self.0.inc(1);
+        Ok(result)
+    }
 }
 
 /// Formats whether a target is met.

@@ -2,13 +2,12 @@
 //! with a binary heap and no simulator.
 
 use super::bare::BareLoop;
-use super::{format_met_or_missed, progress_bar, ring};
+use super::{Steps, conclude, format_met_or_missed, ring};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::{memory, paint, report};
 use anyhow::Context;
-use indicatif::ProgressBar;
 use quorate_core::Duration;
 use quorate_journal::settings::Latency;
 use serde::Serialize;
@@ -66,12 +65,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let (events, runs) = (args.events.unwrap_or(DEFAULT_EVENTS), args.runs());
     anyhow::ensure!(events >= 1_000, "--events must be at least 1000; got {events}.");
     // Each run measures two loops on two rings. The memory is measured once, after all runs.
-    let bar = progress_bar(runs.saturating_mul(4).saturating_add(1));
-    let small = compare(SMALL_RING_NODES, events, runs, &bar);
-    let large = compare(LARGE_RING_NODES, events / LARGE_RING_EVENT_DIVISOR, runs, &bar);
-    bar.set_message("memory of a million nodes");
-    let bytes_per_node = measure_bytes_per_node_in_child(LARGE_RING_NODES);
-    bar.finish_and_clear();
+    let steps = Steps::new(runs.saturating_mul(4).saturating_add(1));
+    let small = compare(SMALL_RING_NODES, events, runs, &steps)?;
+    let large = compare(LARGE_RING_NODES, events / LARGE_RING_EVENT_DIVISOR, runs, &steps)?;
+    let bytes_per_node =
+        steps.perform("memory of a million nodes".into(), || Ok(measure_bytes_per_node_in_child(LARGE_RING_NODES)))?;
     let cost_growth = small.sim_events_per_second / large.sim_events_per_second;
     let holds = small.rate_ratio >= MIN_RATE_RATIO_SMALL
         && large.rate_ratio >= MIN_RATE_RATIO_LARGE
@@ -82,12 +80,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         Err(error) => (None, Some(error)),
     };
     let report = SimBenchReport { events, small, large, cost_growth, bytes_per_node, memory_error, holds };
-    if args.json {
-        report::print_json(&report)?;
-    } else {
-        print(&report, runs)?;
-    }
-    Ok(CommandOutcome::from_holds(holds))
+    conclude(&report, args, |report| print(report, runs), holds)
 }
 
 /// Returns the delay of a message, the same in both loops.
@@ -96,24 +89,27 @@ fn message_latency() -> Latency {
 }
 
 /// Measures both loops alternately on a ring of this size, with one message in flight per node.
-fn compare(nodes: usize, events: u64, runs: u64, bar: &ProgressBar) -> RingComparison {
+fn compare(nodes: usize, events: u64, runs: u64, steps: &Steps) -> anyhow::Result<RingComparison> {
     let mut bare = BareLoop::new(nodes, message_latency());
     let mut world = ring::start_world(nodes, message_latency());
     let (mut bare_seconds, mut sim_seconds) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..runs {
-        bar.set_message(format!("{nodes} nodes"));
-        bare_seconds = bare_seconds.min(measure_seconds(events, || bare.advance()));
-        bar.inc(1);
-        sim_seconds = sim_seconds.min(measure_seconds(events, || world.advance()));
-        bar.inc(1);
+        let measure = |best: &mut f64, advance: &mut dyn FnMut() -> bool| {
+            steps.perform(format!("{nodes} nodes"), || {
+                *best = best.min(measure_seconds(events, advance));
+                Ok(())
+            })
+        };
+        measure(&mut bare_seconds, &mut || bare.advance())?;
+        measure(&mut sim_seconds, &mut || world.advance())?;
     }
     let [bare_rate, sim_rate] = [bare_seconds, sim_seconds].map(|seconds| events as f64 / seconds);
-    RingComparison {
+    Ok(RingComparison {
         nodes,
         bare_events_per_second: bare_rate,
         sim_events_per_second: sim_rate,
         rate_ratio: sim_rate / bare_rate,
-    }
+    })
 }
 
 /// Returns the time in which a loop handles this number of events.

@@ -126,14 +126,24 @@ fn requests_messages_and_syncs_are_counted() {
 /// The servers end, and the folder is removed.
 #[test]
 fn an_interrupted_benchmark_leaves_nothing_behind() {
+    assert_leaves_nothing_behind("bench fail-over --rest 1000s --folder .", "server-3/identity");
+    assert_leaves_nothing_behind("bench replica --in-process --runs 1000 --folder .", "raw-1-0");
+}
+
+/// Interrupts a benchmark once it has this file in its folder.
+fn assert_leaves_nothing_behind(command: &str, file: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["bench", "fail-over", "--rest", "1000s", "--folder", "."];
-    let child = quorate(folder.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command_line = quorate(folder.path());
+    command_line.args(command.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command_line.spawn().unwrap();
     let data = folder.path().join(format!("quorate-bench-{}", child.id()));
-    wait_until("a server saves", || data.join("server-3/identity").exists());
+    wait_until("a server saves", || data.join(file).exists());
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(3), ""));
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
+        (Some(3), "Interrupted: there is no result.\n")
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left");
     assert!(!has_servers(&data.file_name().unwrap().to_string_lossy()));
 }

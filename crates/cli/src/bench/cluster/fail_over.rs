@@ -2,12 +2,12 @@
 
 use super::group::{GroupOptions, ServerGroup, now_nanos};
 use super::load::{Load, LoadOptions};
-use super::{CLIENT_TIMEOUT, SERVERS, client_count, conclude, median, milliseconds, servers};
+use super::{CLIENT_TIMEOUT, SERVERS, client_count, median, milliseconds, servers};
 use crate::args::{BenchArgs, BenchFault};
 use crate::bench::folder::TemporaryFolder;
-use crate::bench::{format_met_or_missed, progress_bar};
+use crate::bench::{Steps, conclude, format_met_or_missed, measurement_error};
 use crate::output::output;
-use crate::{CommandOutcome, interrupt, paint, report};
+use crate::{CommandOutcome, paint, report};
 use anyhow::Context;
 use quorate_core::NodeId;
 use serde::Serialize;
@@ -82,9 +82,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let fault = args.fault.unwrap_or(BenchFault::Kill);
     let rest = args.rest.map_or(REST, |rest| Duration::from_nanos(rest.0.nanos()));
     let folder = TemporaryFolder::new(args.folder.as_deref())?;
-    interrupt::install_handler();
-    let measured = measure(&folder, FaultPlan { fault, rounds, rest, clients });
-    conclude(measured, args.json, |report| print(report, fault), |report| report.holds)
+    let report = measure(&folder, FaultPlan { fault, rounds, rest, clients }).map_err(measurement_error)?;
+    conclude(&report, args, |report| print(report, fault), report.holds)
 }
 
 #[derive(Clone, Copy)]
@@ -103,15 +102,14 @@ fn measure(folder: &TemporaryFolder, plan: FaultPlan) -> anyhow::Result<FailOver
         LoadOptions { clients, is_spread: false, connect_timeout: CLIENT_TIMEOUT, answer_timeout: CLIENT_TIMEOUT };
     let load = Load::start(&group, options)?;
     load.warm_up(&mut group, 10)?;
-    let bar = progress_bar(rounds);
+    let steps = Steps::new(rounds);
     let mut measured = Vec::new();
     for number in 1..=rounds {
         group.run_for(rest)?;
-        bar.set_message(format!("round {number}"));
-        measured.push(measure_round(&mut group, &load, fault, number).with_context(|| format!("round {number}"))?);
-        bar.inc(1);
+        let name = format!("round {number}");
+        let round = steps.perform(name.clone(), || measure_round(&mut group, &load, fault, number).context(name))?;
+        measured.push(round);
     }
-    bar.finish_and_clear();
     let result = load.finish()?;
     let median_ms = median(measured.iter().map(|round| round.service_ms)).unwrap_or_default();
     let worst_ms = measured.iter().map(|round| round.service_ms).fold(0.0, f64::max);

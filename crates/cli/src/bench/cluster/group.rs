@@ -13,7 +13,6 @@ use quorate_net::certificates::{Days, Folder};
 use quorate_net::tls::{Identity, Security};
 use quorate_replica::{Addresses, Members};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -28,18 +27,6 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The port for clients of a server in a network namespace.
 const NAMESPACE_CLIENT_PORT: u16 = 7_001;
-
-/// The user has interrupted the benchmark.
-#[derive(Debug)]
-pub(super) struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the benchmark was interrupted.")
-    }
-}
-
-impl std::error::Error for Interrupted {}
 
 /// The addresses at which clients reach the servers, shared with the clients.
 #[derive(Clone, Default)]
@@ -257,9 +244,7 @@ impl ServerGroup {
 
     /// Handles the reports that have arrived, and waits a moment if there is none.
     fn poll(&mut self) -> anyhow::Result<()> {
-        if interrupt::was_requested() {
-            return Err(Interrupted.into());
-        }
+        interrupt::check()?;
         if let Ok(first) = self.reports.recv_timeout(POLL_INTERVAL) {
             let mut next = Some(first);
             while let Some(report) = next {
@@ -450,7 +435,7 @@ impl ServerGroup {
 
 fn set_up_namespaces() -> anyhow::Result<Namespaces> {
     Namespaces::set_up(CLIENT as usize, &interrupt::was_requested).map_err(|error| match error {
-        LiveError::Interrupted => Interrupted.into(),
+        LiveError::Interrupted => interrupt::Interrupted.into(),
         LiveError::Network { reason, .. } => anyhow::anyhow!(
             "--fault cut needs Linux, root, the program ip and a kernel with network namespaces, veth and bridges: \
              {reason}. No server was started."

@@ -2,14 +2,13 @@
 
 use super::group::{ChangeOutcome, GroupOptions, ServerGroup};
 use super::load::{Load, LoadOptions};
-use super::{CLIENT_TIMEOUT, SERVERS, client_count, conclude, milliseconds, servers};
+use super::{CLIENT_TIMEOUT, SERVERS, client_count, milliseconds, servers};
 use crate::args::BenchArgs;
 use crate::bench::folder::TemporaryFolder;
-use crate::bench::{format_met_or_missed, progress_bar};
+use crate::bench::{Steps, conclude, format_met_or_missed, measurement_error};
 use crate::output::output;
-use crate::{CommandOutcome, interrupt, paint, report};
+use crate::{CommandOutcome, paint, report};
 use anyhow::Context;
-use indicatif::ProgressBar;
 use quorate_core::NodeId;
 use quorate_replica::Members;
 use serde::Serialize;
@@ -51,9 +50,8 @@ struct Step {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let clients = client_count(args.clients)?;
     let folder = TemporaryFolder::new(args.folder.as_deref())?;
-    interrupt::install_handler();
-    let measured = measure(&folder, clients);
-    conclude(measured, args.json, print, |report| report.holds)
+    let report = measure(&folder, clients).map_err(measurement_error)?;
+    conclude(&report, args, print, report.holds)
 }
 
 fn measure(folder: &TemporaryFolder, clients: u64) -> anyhow::Result<MembersReport> {
@@ -63,10 +61,9 @@ fn measure(folder: &TemporaryFolder, clients: u64) -> anyhow::Result<MembersRepo
         LoadOptions { clients, is_spread: false, connect_timeout: CLIENT_TIMEOUT, answer_timeout: CLIENT_TIMEOUT };
     let load = Load::start(&group, options)?;
     load.warm_up(&mut group, 10)?;
-    let mut changes = Changes { group, load, steps: Vec::new(), bar: progress_bar(STEPS) };
+    let mut changes = Changes { group, load, steps: Vec::new(), progress: Steps::new(STEPS) };
     changes.perform()?;
-    let Changes { load, steps, bar, group } = changes;
-    bar.finish_and_clear();
+    let Changes { load, steps, group, .. } = changes;
     let moves = load.tally().moves;
     let result = load.finish()?;
     drop(group);
@@ -87,7 +84,7 @@ struct Changes {
     group: ServerGroup,
     load: Load,
     steps: Vec<Step>,
-    bar: ProgressBar,
+    progress: Steps,
 }
 
 impl Changes {
@@ -122,7 +119,14 @@ impl Changes {
     /// Performs a step, lets the clients run for some time until one of them is answered, and
     /// records the step.
     fn step(&mut self, name: &str, perform: impl FnOnce(&mut Self) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        self.bar.set_message(name.to_owned());
+        self.progress.clone().perform(name.to_owned(), || self.measure_step(name, perform))
+    }
+
+    fn measure_step(
+        &mut self,
+        name: &str,
+        perform: impl FnOnce(&mut Self) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let answered_before = self.load.tally().answered;
         self.load.tally().longest_pause = Duration::ZERO;
         let started = Instant::now();
@@ -142,7 +146,6 @@ impl Changes {
             answered,
             longest_pause_ms: milliseconds(longest_pause),
         });
-        self.bar.inc(1);
         Ok(())
     }
 

@@ -16,10 +16,7 @@ mod server;
 mod stream;
 pub(super) mod throughput;
 
-use crate::{CommandOutcome, report};
-use group::Interrupted;
 use quorate_core::NodeId;
-use serde::Serialize;
 use std::time::Duration;
 
 pub(crate) use server::run as run_server;
@@ -41,22 +38,6 @@ fn client_count(requested: Option<u64>) -> anyhow::Result<u64> {
         "--clients must be between 1 and {MAX_CLIENTS}; got {clients}."
     );
     Ok(clients)
-}
-
-/// Prints the result of a benchmark, unless the user has interrupted it.
-fn conclude<R: Serialize>(
-    measured: anyhow::Result<R>,
-    is_json: bool,
-    print: impl Fn(&R) -> anyhow::Result<()>,
-    holds: impl Fn(&R) -> bool,
-) -> anyhow::Result<CommandOutcome> {
-    match measured {
-        Ok(report) if is_json => report::print_json(&report).map(|()| CommandOutcome::from_holds(holds(&report))),
-        Ok(report) => print(&report).map(|()| CommandOutcome::from_holds(holds(&report))),
-        Err(error) if error.is::<Interrupted>() => Ok(CommandOutcome::Unfinished),
-        // As text, because the caller would report an `io::Error` as a failed write to the output.
-        Err(error) => Err(anyhow::anyhow!("{error:#}")),
-    }
 }
 
 fn servers() -> Vec<NodeId> {

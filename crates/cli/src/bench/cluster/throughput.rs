@@ -4,14 +4,14 @@ use super::group::{GroupOptions, ServerGroup};
 use super::load::{Load, LoadOptions};
 use super::message::Counters;
 use super::meter::processor_nanos;
-use super::{MAX_CLIENTS, SERVERS, conclude, servers};
+use super::{MAX_CLIENTS, SERVERS, servers};
 use crate::args::BenchArgs;
 use crate::bench::folder::TemporaryFolder;
 use crate::bench::in_process::measure_raw_disk_rate;
 use crate::bench::net::percentile;
-use crate::bench::{format_met_or_missed, progress_bar};
+use crate::bench::{Steps, conclude, format_met_or_missed, measurement_error};
 use crate::output::{display_path, output};
-use crate::{CommandOutcome, interrupt, paint, report};
+use crate::{CommandOutcome, paint, report};
 use anyhow::Context;
 use quorate_core::NodeId;
 use serde::Serialize;
@@ -95,14 +95,13 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         anyhow::bail!("--in-flight must be between 1 and {MAX_CLIENTS}; got {count}.");
     }
     let folder = TemporaryFolder::new(args.folder.as_deref())?;
-    interrupt::install_handler();
-    let measured = measure(&folder, args, &in_flight);
-    conclude(measured, args.json, |report| print(report, args.runs()), |report| report.holds)
+    let report = measure(&folder, args, &in_flight).map_err(measurement_error)?;
+    conclude(&report, args, |report| print(report, args.runs()), report.holds)
 }
 
 fn measure(folder: &TemporaryFolder, args: &BenchArgs, in_flight: &[u64]) -> anyhow::Result<ThroughputReport> {
     let securities = [("plain", false), ("TLS", true)];
-    let bar = progress_bar(args.runs().saturating_mul((securities.len() * in_flight.len()) as u64));
+    let steps = Steps::new(args.runs().saturating_mul((securities.len() * in_flight.len()) as u64));
     let mut rows = Vec::new();
     for (security, is_encrypted) in securities {
         let options = GroupOptions { folder: &folder.path().join(security), is_encrypted, has_namespaces: false };
@@ -111,21 +110,20 @@ fn measure(folder: &TemporaryFolder, args: &BenchArgs, in_flight: &[u64]) -> any
             let mut best: Option<Figures> = None;
             let mut raw_per_second = 0.0_f64;
             for _ in 0..args.runs() {
-                bar.set_message(format!("{in_flight} in flight, {security}"));
-                let raw = measure_raw_disk_rate(&folder.path().join("raw"), in_flight as usize)?;
-                raw_per_second = raw_per_second.max(raw);
-                let figures = measure_run(&mut group, in_flight, args.spread)?;
+                let figures = steps.perform(format!("{in_flight} in flight, {security}"), || {
+                    let raw = measure_raw_disk_rate(&folder.path().join("raw"), in_flight as usize)?;
+                    raw_per_second = raw_per_second.max(raw);
+                    measure_run(&mut group, in_flight, args.spread)
+                })?;
                 if best.as_ref().is_none_or(|best| figures.requests_per_second > best.requests_per_second) {
                     best = Some(figures);
                 }
-                bar.inc(1);
             }
             let figures = best.context("there was no run.")?;
             let has_target = in_flight >= MIN_TARGET_IN_FLIGHT && !args.spread;
             rows.push(Row { security, in_flight, has_target, raw_per_second, figures });
         }
     }
-    bar.finish_and_clear();
     let holds = rows.iter().all(Row::meets_target);
     Ok(ThroughputReport { servers: SERVERS, folder: display_path(folder.path()), spread: args.spread, rows, holds })
 }

@@ -5,11 +5,12 @@ mod bare;
 mod nodes;
 mod partner;
 
-use super::{format_met_or_missed, progress_bar};
+use super::{Steps, conclude, format_met_or_missed};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
-use crate::{interrupt, paint, report};
+use crate::{paint, report};
+use anyhow::Context;
 use clap::ValueEnum;
 use partner::{Certificates, Environment};
 use serde::{Deserialize, Serialize};
@@ -131,46 +132,28 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some((first, _)) = cores {
         partner::pin(first);
     }
-    let bar = progress_bar(args.runs().saturating_mul(NetContender::ALL.len() as u64));
+    let steps = Steps::new(args.runs().saturating_mul(NetContender::ALL.len() as u64));
     let mut best = [BestFigures::default(); NetContender::ALL.len()];
-    // From here on an interrupt ends the loop below, so that the folder of certificates is removed.
-    interrupt::install_handler();
     for _ in 0..args.runs() {
         for (index, contender) in NetContender::ALL.into_iter().enumerate() {
-            if interrupt::was_requested() {
-                bar.finish_and_clear();
-                return Ok(CommandOutcome::Unfinished);
-            }
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
-            bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
-            let figures = if contender.is_bare() {
-                bare::measure(contender, &environment)
-            } else {
-                nodes::measure(contender, &environment)
-            };
-            // Converted to text here: the caller would report an I/O error as a failed write to the
-            // output.
-            let text = |error: anyhow::Error| format!("{error:#}").trim_end_matches('.').to_owned();
-            let figures = figures.map_err(|error| anyhow::anyhow!("the measurement failed: {}.", text(error)))?;
+            let name = if contender.is_bare() { "bare loop" } else { "nodes" };
+            let figures = steps.perform(format!("{name}, {security}"), || {
+                let measure = if contender.is_bare() { bare::measure } else { nodes::measure };
+                measure(contender, &environment).context("the measurement failed")
+            })?;
             if let Some(best) = best.get_mut(index) {
                 best.update(figures);
             }
-            bar.inc(1);
         }
     }
-    bar.finish_and_clear();
     let [bare, quorate, bare_tls, quorate_tls] = best;
     let rows = vec![build_row("plain", bare, quorate), build_row("TLS", bare_tls, quorate_tls)];
     let holds = rows
         .first()
         .is_some_and(|row| row.rate_ratio >= MIN_RATE_RATIO && row.round_trip_ratio <= MAX_ROUND_TRIP_RATIO);
     let report = NetBenchReport { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
-    if args.json {
-        report::print_json(&report)?;
-    } else {
-        print(&report, args.runs())?;
-    }
-    Ok(CommandOutcome::from_holds(holds))
+    conclude(&report, args, |report| print(report, args.runs()), holds)
 }
 
 fn build_row(security: &'static str, bare: BestFigures, quorate: BestFigures) -> SecurityRow {
