@@ -46,8 +46,8 @@ impl PresentFamily for Replica {
         let latency = Latency::Fixed(Duration::from_millis(1));
         let disk = Latency::Fixed(Duration::from_micros(500));
         let settings = Settings { clients: 1, operations: 1, keys: 1, ..Settings::default() };
-        let until = Some(Length(Duration::from_millis(149)));
-        Spec { seed: 7, latency, disk, until, settings, ..Spec::new(algorithm) }
+        let until = Some(Length(Duration::from_millis(103)));
+        Spec { seed: 1, latency, disk, until, settings, ..Spec::new(algorithm) }
     }
 
     fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
