@@ -194,6 +194,7 @@ where
 
     /// Fires all expired timers, the earliest first.
     pub fn fire_timers(&mut self, out: &mut impl Outlet<P>) {
+        self.read_clock();
         while let Some(timer) = self.host.timers.take_expired(self.host.now) {
             let recorded = timer.clone();
             self.record_and_step(ObservedInput::Timer(&recorded), Input::Timer(timer), out);

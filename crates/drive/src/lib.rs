@@ -5,8 +5,9 @@
 //! for messages and events of the node: [`local`] passes messages through memory, `net` over TCP.
 //! One turn of a driver is
 //!
-//! 1. [`Engine::read_clock`], then all inputs that have arrived: commands, messages, reports of the
-//!    disk, expired timers;
+//! 1. all inputs that have arrived: commands, messages, reports of the disk, expired timers. The
+//!    driver calls [`Engine::read_clock`] before each input, after it has taken it from its queue:
+//!    a node must not take a pause of its process for no time, because its lease may have expired;
 //! 2. [`Engine::settle`], which writes the journal and then submits the saves to the disk;
 //! 3. only then may the messages and events of the turn leave the process.
 

@@ -14,9 +14,8 @@ pub enum Stream {
     Network = 1,
     /// When each timer fires within its span.
     Timers = 2,
-    /// Processing times, durations of disk syncs, the delays of reports that a process has ended or
-    /// restarted, and how many of a node's unconfirmed saves survive the faults `crash NODE torn`
-    /// and `disk NODE fails`.
+    /// Processing times, durations of disk syncs, and how many of a node's unconfirmed saves
+    /// survive the faults `crash NODE torn` and `disk NODE fails`.
     Nodes = 3,
     /// Which client sends which request, and when.
     Workload = 4,
@@ -31,6 +30,8 @@ pub enum Stream {
     Attributes = 8,
     /// The senders, receivers and times of multicasts.
     Multicasts = 9,
+    /// The delays of reports that a process has ended or restarted.
+    CrashNotices = 10,
 }
 
 /// A seeded random number generator for one purpose.
@@ -42,6 +43,15 @@ impl SeededRng {
     pub fn new(seed: u64, stream: Stream) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream as u64);
+        Self(generator)
+    }
+
+    /// Creates the generator of this seed for one purpose and one event, whose key has at most 56
+    /// bits. What it draws does not depend on the events before, so it stays the same if a script
+    /// repeats a part of a run.
+    pub fn of_event(seed: u64, stream: Stream, key: u64) -> Self {
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream(key << 8 | stream as u64);
         Self(generator)
     }
 

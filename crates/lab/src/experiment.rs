@@ -130,7 +130,7 @@ fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Com
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
-        world.enable_crash_notices();
+        world.enable_crash_notices(F::crash_notice_delay(spec));
     }
     let mut clients = F::clients(spec);
     world.start();

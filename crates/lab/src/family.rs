@@ -124,6 +124,11 @@ pub trait RunFamily: FamilyTypes {
         Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
+    /// The delay of these reports in the simulator.
+    fn crash_notice_delay(spec: &Spec<Self>) -> Latency {
+        spec.latency
+    }
+
     /// Whether the algorithm needs FIFO links. If so, the simulator provides them.
     fn needs_fifo(_entry: &Self::Entry) -> bool {
         false

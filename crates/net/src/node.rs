@@ -98,10 +98,12 @@ where
             }
             alarm.set(self.engine.next_timer_expiry(), || self.engine.read_clock());
             let Some(first) = self.next_input(&mut alarm).await else { return NodeTaskEnd::Stopped };
-            self.engine.read_clock();
             let mut next = Some(first);
             let mut remaining = MAX_INPUTS_PER_TURN;
             while let Some(input) = next {
+                // For each input: this process may have been paused since the one before it, while
+                // a lease expired.
+                self.engine.read_clock();
                 if !self.handle_input(input) {
                     // Commands that were queued before the stop are still carried out, unless a
                     // link is crowded.
@@ -163,6 +165,7 @@ where
                 return;
             }
             let Ok(command) = self.commands.try_recv() else { return };
+            self.engine.read_clock();
             self.engine.handle_command(command, &mut self.outbox);
         }
     }

@@ -46,6 +46,13 @@ impl<C> Batch<C> {
     pub fn of_notices(time: LogTime, notices: Vec<Notice>) -> Self {
         Self { time, level: FIRST_LEVEL, notices, groups: Vec::new() }
     }
+
+    /// Whether another replica than `me`, or a client of it, waits for this entry.
+    pub(crate) fn is_awaited_elsewhere(&self, me: NodeId) -> bool {
+        let mut origins = self.groups.iter().map(|group| group.origin.node);
+        let mut members = self.notices.iter().map(Notice::member);
+        origins.any(|node| node != me) || members.any(|node| node != me)
+    }
 }
 
 impl<C: Serialize> Batch<C> {
@@ -74,9 +81,14 @@ pub fn check_encoding<C: Serialize + DeserializeOwned + PartialEq>(command: &C) 
     if decoded == *command { Ok(()) } else { Err(BATCH.malformed("its command is not equal after decoding")) }
 }
 
-/// Encodes commands that a follower forwards.
-pub(crate) fn write_groups<C: Serialize>(groups: &[ProposalGroup<C>]) -> Result<Bytes, FormatError> {
-    FORWARDED.try_write(&groups).map(Bytes::from)
+/// The length of a command in an entry. Fails if postcard cannot encode it.
+pub(crate) fn encoded_length(command: &impl Serialize) -> Result<usize, FormatError> {
+    postcard::experimental::serialized_size(command).map_err(|error| BATCH.malformed(error.to_string()))
+}
+
+/// Encodes commands that a follower forwards. postcard can encode each of them.
+pub(crate) fn write_groups<C: Serialize>(groups: &[ProposalGroup<C>]) -> Bytes {
+    FORWARDED.write(&groups).into()
 }
 
 pub(crate) fn read_groups<C: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<ProposalGroup<C>>, FormatError> {

@@ -150,7 +150,7 @@ pub enum Refusal {
     NotLeader {
         leader: Option<NodeId>,
     },
-    /// Too many requests are pending, or too many bytes of the log are not committed yet.
+    /// Too many requests are pending.
     Busy,
     /// The disk is full. Queries are still answered, except those that depend on entries that are
     /// not on this disk.
@@ -173,6 +173,11 @@ pub enum Refusal {
     /// as flattened fields.
     #[serde(rename = "unwritable")]
     NotEncodable,
+    /// The encoded command is longer than an entry may be.
+    TooLong {
+        bytes: u64,
+        max: u64,
+    },
     /// Some members run a release that does not understand the command.
     LevelTooNew {
         command: u32,
@@ -180,6 +185,8 @@ pub enum Refusal {
     },
     /// There is no such session.
     NoSession,
+    /// The session was detached before it was attached.
+    Detached,
     /// This replica is not a member, or waits for its admission.
     NotMember,
     /// This replica has stopped.
@@ -202,11 +209,15 @@ impl fmt::Display for Refusal {
             }
             Self::NotYetLearner(node) => write!(f, "node {node} must first be a learner that has received the log"),
             Self::NotEncodable => f.write_str("a command cannot be encoded for the log; nothing was proposed"),
+            Self::TooLong { bytes, max } => {
+                write!(f, "the command has {bytes} bytes; a command may have at most {max}; nothing was proposed")
+            }
             Self::LevelTooNew { command, group } => write!(
                 f,
                 "the command needs format level {command}, but not all members understand more than level {group}; upgrade them first"
             ),
             Self::NoSession => f.write_str("the session has ended; open a new one"),
+            Self::Detached => f.write_str("the session was detached again"),
             Self::NotMember => f.write_str("this replica is not a member of the group, or not yet; ask another one"),
             Self::Halted => f.write_str("this replica has stopped"),
         }

@@ -42,6 +42,15 @@ pub enum Notice {
     Recorded { member: NodeId, record: MemberRecord },
 }
 
+impl Notice {
+    /// The member that the fact is about.
+    pub(crate) fn member(&self) -> NodeId {
+        match self {
+            Self::Admitted { learner: member, .. } | Self::Recorded { member, .. } => *member,
+        }
+    }
+}
+
 /// The format level that every release understands.
 pub const FIRST_LEVEL: u32 = 1;
 
@@ -69,6 +78,12 @@ impl Directory {
         self.records.iter().filter_map(with_address).collect()
     }
 
+    /// The notice that a member listens at another address.
+    pub(crate) fn notice_of_address(&self, member: NodeId, address: String) -> Notice {
+        let record = self.record(member).cloned().unwrap_or_default();
+        Notice::Recorded { member, record: MemberRecord { address: Some(address), ..record } }
+    }
+
     /// RP-10 and RP-17. Records a notice. A learner is admitted only if it is one at this entry,
     /// and a record counts only for a member: every replica decides the same, because all have the
     /// same members here. Returns whether the directory changed.
@@ -81,8 +96,13 @@ impl Directory {
                     self.admitted.insert(learner, incarnation);
                 }
             }
-            Notice::Recorded { member, record } => {
+            Notice::Recorded { member, mut record } => {
                 if members.contains(member) {
+                    // A record from before the level rose must not make the member outdated: it
+                    // would get no entries, and thus no newer record either.
+                    if let Some(known) = self.record(member).filter(|_| record.level < self.level()) {
+                        record.level = record.level.max(known.level);
+                    }
                     self.records.insert(member, record);
                 }
             }

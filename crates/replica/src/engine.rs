@@ -14,7 +14,7 @@ use quorate_core::{Effect, Effects, NodeId, Order, Protocol};
 use raft::eraftpb::{ConfChangeV2, Message as RaftMessage, MessageType, Snapshot};
 use raft::prelude::{RawNode, Ready};
 use raft::{Config, SnapshotStatus, StateRole};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A protocol whose durable state is raft's.
 pub(crate) trait RaftProtocol: Protocol<Durable = Durable> {}
@@ -41,6 +41,10 @@ pub(crate) struct Engine {
     /// The outputs of raft (`Ready`s) whose saves may not be durable yet, oldest first.
     unconfirmed: VecDeque<UnconfirmedReady>,
     heartbeats: Heartbeats,
+    /// Number of ticks since the start.
+    tick_count: u64,
+    /// For each member, the last tick before its last message.
+    last_heard: BTreeMap<NodeId, u64>,
 }
 
 /// A `Ready` to confirm to raft once `required_saves` saves are durable.
@@ -94,6 +98,8 @@ impl Engine {
             saves_durable: 0,
             unconfirmed: VecDeque::new(),
             heartbeats: Heartbeats::default(),
+            tick_count: 0,
+            last_heard: BTreeMap::new(),
         };
         engine.set_election_timeout();
         Ok(engine)
@@ -239,7 +245,17 @@ impl Engine {
 
     /// Whether the latest vote is durable.
     pub(crate) fn has_saved_vote(&self) -> bool {
-        self.saves_durable >= self.vote_save_number
+        self.has_saved(self.vote_save_number)
+    }
+
+    /// Whether this many saves since the start are durable.
+    pub(crate) fn has_saved(&self, count: u64) -> bool {
+        self.saves_durable >= count
+    }
+
+    /// Number of saves requested since the start.
+    pub(crate) fn saves_requested(&self) -> u64 {
+        self.saves_requested
     }
 
     /// Tells raft that the entries up to this index are applied.
@@ -249,6 +265,7 @@ impl Engine {
     }
 
     pub(crate) fn tick(&mut self) {
+        self.tick_count += 1;
         // Raft returns whether the tick had an effect: heartbeats of a leader, or a campaign.
         let has_campaigned = self.node.tick() && !self.leads();
         self.campaign_count += u64::from(has_campaigned);
@@ -257,11 +274,22 @@ impl Engine {
 
     /// Passes a peer's message, which the guard has accepted, to raft. Raft may still ignore it.
     pub(crate) fn step(&mut self, from: NodeId, message: Message) {
+        self.last_heard.insert(from, self.tick_count);
         self.heartbeats.record_received(from, &message);
+        let message = self.keep_rejection(message);
         if let Some(message) = convert::to_raft_message(self.me, from, message) {
             let _ = self.node.step(message);
             self.set_election_timeout();
         }
+    }
+
+    /// Raft ignores replies of earlier terms. But a replica that refuses its vote also says what is
+    /// committed, and the candidate may have to know, for example that it is the only voter by now.
+    fn keep_rejection(&self, mut message: Message) -> Message {
+        if let Message::VoteReply { term, is_pre_vote: true, is_granted: false, .. } = &mut message {
+            *term = self.node.raft.term.max(*term);
+        }
+        message
     }
 
     /// Passes a leader's snapshot to raft, which decides whether to install it.
@@ -303,6 +331,7 @@ impl Engine {
         // If raft rejects the change, it does so on every replica, and the members stay the same.
         let _ = self.node.apply_conf_change(&change);
         let configuration = self.configuration();
+        self.last_heard.retain(|node, _| configuration.contains(*node));
         self.node.mut_store().mark_checkpoint_outdated();
         if self.leads() && !configuration.is_voter(self.me) {
             // Otherwise this replica would continue to lead a group in which it is no voter. It did
@@ -375,6 +404,11 @@ impl Engine {
         self.node.raft.state == StateRole::Leader
     }
 
+    /// Whether this replica is a candidate and not only asks whether it could win.
+    pub(crate) fn requests_votes(&self) -> bool {
+        self.node.raft.state == StateRole::Candidate
+    }
+
     pub(crate) fn is_candidate(&self) -> bool {
         matches!(self.node.raft.state, StateRole::Candidate | StateRole::PreCandidate)
     }
@@ -432,13 +466,16 @@ impl Engine {
         }
     }
 
-    /// The other voters that answered this leader recently, those with most of the log first.
+    /// The other voters from which a message arrived within an election timeout, those with most
+    /// of the log first. Raft keeps such a record too, but clears it once per election timeout. A
+    /// voter that has lost its disk acknowledges nothing, and cannot lead.
     pub(crate) fn successors(&self) -> Vec<NodeId> {
-        let progress = self.node.raft.prs();
-        let active_progress = |voter: &NodeId| progress.get(raft_id(*voter)).filter(|progress| progress.recent_active);
-        let voters = self.configuration().incoming.voters.into_iter().filter(|voter| *voter != self.me);
-        let mut active: Vec<_> = voters.filter(|voter| active_progress(voter).is_some()).collect();
-        active.sort_by_key(|voter| std::cmp::Reverse(active_progress(voter).map(|progress| progress.matched)));
+        let earliest = self.tick_count.saturating_sub(self.node.raft.election_timeout() as u64);
+        let has_sent = |voter: &NodeId| self.last_heard.get(voter).is_some_and(|tick| *tick >= earliest);
+        let voters = self.configuration().incoming.voters.into_iter();
+        let can_lead = |voter: &NodeId| *voter != self.me && has_sent(voter) && self.acknowledged_index(*voter) > 0;
+        let mut active: Vec<_> = voters.filter(can_lead).collect();
+        active.sort_by_key(|voter| std::cmp::Reverse(self.acknowledged_index(*voter)));
         active
     }
 

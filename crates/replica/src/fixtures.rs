@@ -215,7 +215,7 @@ impl<M: StateMachine> FlawedReplica<M> {
                 request.number += self.forwards % RENUMBERINGS;
             }
         }
-        write_groups(&groups)
+        Ok(write_groups(&groups))
     }
 }
 

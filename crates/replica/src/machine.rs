@@ -79,6 +79,12 @@ pub trait StateMachine: Default {
         None
     }
 
+    /// Whether there is such a session. Cheaper than
+    /// [`unacknowledged_outcomes`](Self::unacknowledged_outcomes).
+    fn has_session(&self, session: SessionId) -> bool {
+        self.unacknowledged_outcomes(session).is_some()
+    }
+
     /// A short description of a command for traces.
     fn describe_command(command: &Self::Command) -> String {
         format!("{command:?}")

@@ -20,8 +20,9 @@ pub(crate) struct Queries<Q> {
 struct CurrentRound<Q> {
     round: Round,
     began_at: Time,
-    /// Number of ticks since the round began.
+    /// Number of ticks since the round was sent for the last time.
     ticks: usize,
+    must_repeat: bool,
     queries: Vec<(Ticket, Q)>,
 }
 
@@ -52,16 +53,20 @@ impl<Q> Queries<Q> {
         self.confirmed.push(Confirmed { index, queries: vec![(ticket, query)] });
     }
 
-    /// Begins the next round, if there are queries and no round is in progress. With
-    /// `even_without_queries` it also begins one without queries, to extend the leader's lease.
+    /// Begins the next round, if there are queries and no round is in progress, or repeats the
+    /// current one if it is overdue. With `even_without_queries` it also begins one without
+    /// queries, to extend the leader's lease.
     pub(crate) fn next_round(&mut self, now: Time, even_without_queries: bool) -> Option<Round> {
-        if self.current_round.is_some() || (self.waiting.is_empty() && !even_without_queries) {
+        if let Some(current) = &mut self.current_round {
+            return std::mem::take(&mut current.must_repeat).then_some(current.round);
+        }
+        if self.waiting.is_empty() && !even_without_queries {
             return None;
         }
         self.last_round += 1;
         let round = Round { node: self.me, incarnation: self.incarnation, number: self.last_round };
-        self.current_round =
-            Some(CurrentRound { round, began_at: now, ticks: 0, queries: std::mem::take(&mut self.waiting) });
+        let queries = std::mem::take(&mut self.waiting);
+        self.current_round = Some(CurrentRound { round, began_at: now, ticks: 0, must_repeat: false, queries });
         Some(round)
     }
 
@@ -75,14 +80,15 @@ impl<Q> Queries<Q> {
         Some(current.began_at)
     }
 
-    /// Counts a tick. After more than `max_ticks` the current round counts as lost, and its queries
-    /// wait for the next one: leaders drop rounds that they cannot confirm, and messages get lost.
+    /// Counts a tick. After more than `max_ticks` the current round must be sent again: leaders
+    /// drop rounds that they cannot confirm, and messages get lost. It stays the same round, so
+    /// that a late reply to an earlier message confirms it too.
     pub(crate) fn tick(&mut self, max_ticks: usize) {
         if let Some(current) = &mut self.current_round {
             current.ticks += 1;
-        }
-        if let Some(current) = self.current_round.take_if(|current| current.ticks > max_ticks) {
-            self.waiting.splice(..0, current.queries);
+            if current.ticks > max_ticks {
+                (current.ticks, current.must_repeat) = (0, true);
+            }
         }
     }
 
@@ -90,6 +96,18 @@ impl<Q> Queries<Q> {
     pub(crate) fn remove_beyond(&mut self, index: u64) -> Vec<Ticket> {
         let removed = self.confirmed.extract_if(.., |confirmed| confirmed.index > index);
         removed.flat_map(|confirmed| confirmed.queries).map(|(ticket, _)| ticket).collect()
+    }
+
+    /// Removes these pending queries, and returns their tickets.
+    pub(crate) fn remove(&mut self, mut is_unwanted: impl FnMut(&Q) -> bool) -> Vec<Ticket> {
+        let current = self.current_round.iter_mut().map(|current| &mut current.queries);
+        let confirmed = self.confirmed.iter_mut().map(|confirmed| &mut confirmed.queries);
+        let lists = std::iter::once(&mut self.waiting).chain(current).chain(confirmed);
+        lists
+            .flat_map(|queries| {
+                queries.extract_if(.., |(_, query)| is_unwanted(query)).map(|(ticket, _)| ticket).collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     /// Removes all pending queries, and returns their tickets.
@@ -113,7 +131,7 @@ mod tests {
     use quorate_core::{Incarnation, NodeId, Time};
 
     #[test]
-    fn queries_share_rounds_and_lost_rounds_are_repeated() {
+    fn queries_share_rounds_and_overdue_rounds_are_repeated() {
         let even_without_queries = false;
         let next_round = |queries: &mut Queries<_>, now| queries.next_round(now, even_without_queries);
         let mut queries = Queries::new(NodeId::from_index(0), Incarnation::FIRST);
@@ -124,10 +142,14 @@ mod tests {
         assert_eq!(next_round(&mut queries, Time::ZERO), None, "a round is in progress");
         let max_ticks = 1;
         queries.tick(max_ticks);
+        assert_eq!(next_round(&mut queries, Time::ZERO), None, "the round is not overdue");
         queries.tick(max_ticks);
-        let second = next_round(&mut queries, Time::from_nanos(7)).unwrap();
+        assert_eq!(next_round(&mut queries, Time::from_nanos(7)), Some(first));
+        assert_eq!(next_round(&mut queries, Time::from_nanos(7)), None, "it was repeated");
+        assert_eq!(queries.complete_round(first, 5), Some(Time::ZERO), "a lease counts from the first message");
         assert_eq!(queries.complete_round(first, 5), None);
-        assert_eq!(queries.complete_round(second, 5), Some(Time::from_nanos(7)));
+        let second = next_round(&mut queries, Time::from_nanos(9)).unwrap();
+        assert_eq!(queries.complete_round(second, 5), Some(Time::from_nanos(9)));
         assert!(queries.take_ready(4).is_empty());
         assert_eq!(queries.take_ready(5), [(Ticket(1), "one"), (Ticket(2), "two")]);
         assert_eq!(queries.len(), 0);

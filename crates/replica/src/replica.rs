@@ -17,9 +17,7 @@
 //!                                  follower waits for it and no entry is in flight
 //! RP-5   a client asks a query   → answer it once a round of heartbeats has confirmed the leader,
 //!                                  and everything that it had committed is applied here
-//! RP-6   the leader has a lease  → it answers queries without a round; with or without leases, a
-//!                                  follower that receives a message from the leader promises for
-//!                                  some time not to vote for others
+//! RP-6   the leader has a lease  → answer queries without a round
 //! RP-7   many entries applied    → save a checkpoint, and drop the log before it
 //! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
 //!                                  arrived or is abandoned
@@ -45,6 +43,8 @@
 //!                                  members understand are refused
 //! RP-18  the leadership moves    → offer it to another voter, which may lead at any time from then
 //!                                  on; a replica that retires does not campaign
+//! RP-19  a leader's message      → promise for some time not to vote for others, whether leaders
+//!                                  have leases or not
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all commands of an entry:
@@ -178,7 +178,7 @@ impl<S: StateMachine> Replica<S> {
             Command::Propose(proposals) => running.propose(now, proposals, out),
             Command::Query { ticket, query } => running.ask(now, ticket, Question::Query(query), out),
             Command::Attach { ticket, session } => running.ask(now, ticket, Question::Attach(session), out),
-            Command::Detach(session) => running.detach(session),
+            Command::Detach(session) => running.detach(session, out),
             Command::Change { ticket, members, addresses } => {
                 running.propose_change(now, ticket, (members, addresses), out);
             }

@@ -33,8 +33,9 @@ pub struct Settings {
     /// Maximum total length of the entries in one message, in bytes. A single longer entry is still
     /// sent, alone.
     pub message_bytes: u64,
-    /// Maximum total length of uncommitted entries, in bytes.
-    pub uncommitted_bytes: u64,
+    /// Maximum total length of the commands of one replica in an entry, in bytes. A longer command
+    /// is refused. Twice this must fit into a message of the network.
+    pub entry_bytes: usize,
     /// Maximum number of pending commands that were proposed here, of commands that followers have
     /// forwarded and that wait for an entry, and of pending queries.
     #[serde(rename = "requests")]
@@ -85,7 +86,7 @@ impl Settings {
             keep_entries: 1_000,
             piece_bytes: 1 << 20,
             message_bytes: 1 << 20,
-            uncommitted_bytes: 64 << 20,
+            entry_bytes: 4 << 20,
             max_pending_requests: 100_000,
             address: None,
             old_release: None,

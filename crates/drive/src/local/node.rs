@@ -121,9 +121,11 @@ where
                 Err(Failure::Journal(_)) => return Ending::Stopped,
             }
             let Some(mut incoming) = self.wait_for_input() else { return Ending::Stopped };
-            self.engine.read_clock();
             let mut remaining = MAX_ENTRIES_PER_TURN;
             while let Some(input) = incoming {
+                // For each input: this thread may have been paused since the one before it, while a
+                // lease expired.
+                self.engine.read_clock();
                 if matches!(input, Incoming::Stop) {
                     return Ending::Stopped;
                 }

@@ -5,6 +5,7 @@ mod common;
 mod crowded;
 mod full;
 mod killed;
+mod paused;
 mod recorded;
 mod reseeded;
 mod turns;

@@ -27,7 +27,11 @@ pub(super) struct Client<M: TestedMachine> {
 /// The client's session.
 enum Session {
     /// The client has asked for a session, and repeats that until it has one.
-    Opening,
+    /// The client asks for a session. `first_attempt` is the first request for it: a late answer to
+    /// an earlier one is about a session that has ended.
+    Opening {
+        first_attempt: u64,
+    },
     Open(OpenSession),
 }
 
@@ -84,7 +88,7 @@ impl<M: TestedMachine> Client<M> {
         Self {
             number: index as u64 + OPERATOR_CLIENT + 1,
             node,
-            session: Session::Opening,
+            session: Session::Opening { first_attempt: 1 },
             session_count: 0,
             session_attempts: 0,
             operation_number: 0,
@@ -96,7 +100,7 @@ impl<M: TestedMachine> Client<M> {
     /// Whether the client has a session that is attached to its node, or none.
     pub(super) fn is_settled(&self) -> bool {
         match &self.session {
-            Session::Opening => true,
+            Session::Opening { .. } => true,
             Session::Open(open) => open.is_attached,
         }
     }
@@ -107,7 +111,7 @@ impl<M: TestedMachine> Client<M> {
 
     pub(super) fn session_id(&self) -> Option<SessionId> {
         match &self.session {
-            Session::Opening => None,
+            Session::Opening { .. } => None,
             Session::Open(open) => Some(open.id),
         }
     }
@@ -190,7 +194,7 @@ impl<M: TestedMachine> Client<M> {
                 let command = SessionCommand::Request(Request { session: open.id, number, seen, command });
                 OutgoingCommand::Proposal(Proposal { ticket, command })
             }
-            (Operation::Change(_), Session::Opening) => return None,
+            (Operation::Change(_), Session::Opening { .. }) => return None,
         };
         Some(Outgoing { request, command })
     }
@@ -223,7 +227,7 @@ impl<M: TestedMachine> Client<M> {
     /// Whether the client still waits for a request to open, attach or close its session.
     fn is_current_session_request(&self, request: RequestId) -> bool {
         match &self.session {
-            Session::Opening => request.attempt == self.session_attempts,
+            Session::Opening { .. } => request.attempt == self.session_attempts,
             Session::Open(open) => {
                 let is_attaching = open.attach_request == request && !open.is_attached;
                 is_attaching || open.close_request == Some(request)
@@ -242,7 +246,7 @@ impl<M: TestedMachine> Client<M> {
     /// Records an answer to one of the client's commands.
     pub(super) fn record_answer(&mut self, request: RequestId, answer: &Answer<M::Answer>) -> AfterAnswer {
         match (answer, &mut self.session) {
-            (Answer::Opened { session }, Session::Opening) => {
+            (Answer::Opened { session }, Session::Opening { first_attempt }) if request.attempt >= *first_attempt => {
                 self.session_count += 1;
                 self.session = Session::Open(OpenSession::new(*session, request));
                 AfterAnswer::SessionOpened
@@ -304,7 +308,7 @@ impl<M: TestedMachine> Client<M> {
     /// The session has ended. A pending change is abandoned, because in another session it could be
     /// executed twice.
     pub(super) fn lose_session(&mut self) -> AfterAnswer {
-        self.session = Session::Opening;
+        self.session = Session::Opening { first_attempt: self.session_attempts + 1 };
         let is_abandoned = self.pending.take_if(|pending| pending.operation.is_change()).is_some();
         AfterAnswer::SessionLost { is_abandoned }
     }
@@ -329,5 +333,30 @@ impl OpenSession {
             seen: Seen::default(),
             close_request: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AfterAnswer, Client};
+    use quorate_core::{Duration, NodeId};
+    use quorate_replica::SessionId;
+    use quorate_replica::registers::Registers;
+    use quorate_replica::sessions::Answer;
+
+    #[test]
+    fn a_late_answer_about_an_earlier_session_opens_none() {
+        let mut client = Client::<Registers>::new(0, NodeId::from_index(0));
+        let open = |client: &mut Client<Registers>| client.open(Duration::from_secs(1)).request;
+        let opened = |client: &mut Client<Registers>, request, session| {
+            let after = client.record_answer(request, &Answer::Opened { session: SessionId(session) });
+            matches!(after, AfterAnswer::SessionOpened)
+        };
+        let [first, repeated] = [(); 2].map(|()| open(&mut client));
+        assert!(opened(&mut client, first, 7));
+        client.lose_session();
+        let second = open(&mut client);
+        assert!(!opened(&mut client, repeated, 7));
+        assert!(opened(&mut client, second, 8));
     }
 }

@@ -274,7 +274,10 @@ impl<M: TestedMachine> Clients<M> {
                 // The client begins another operation for one that it has abandoned.
                 self.pending_operations -= u64::from(is_abandoned);
                 self.remaining_operations += u64::from(is_abandoned);
-                self.open_session(now, index, plan);
+                // Otherwise sessions that expire at the end would be replaced forever.
+                if !self.are_operations_done() {
+                    self.open_session(now, index, plan);
+                }
             }
             AfterAnswer::OperationEnded => {
                 self.pending_operations -= 1;

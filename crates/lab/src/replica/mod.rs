@@ -258,6 +258,15 @@ impl RunFamily for Replica {
         true
     }
 
+    fn needs_crash_notices(_spec: &Spec<Self>) -> bool {
+        true
+    }
+
+    /// Independent of the latency, which a script changes: a script repeats these delays.
+    fn crash_notice_delay(_spec: &Spec<Self>) -> Latency {
+        Latency::Uniform { min: Duration::from_micros(100), max: Duration::from_millis(5) }
+    }
+
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);

@@ -221,7 +221,11 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 let at = self.clock.advance_to(at, EventKind::Disk, self.disks.sync_position(node));
                 self.script.directions.extend(self.disks.record_sync(node, at, *count));
             }
-            ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
+            ObservedInput::Suspect(_) | ObservedInput::Trust(_) => {
+                self.advance_to(at, EventKind::Message);
+                self.obstacle.get_or_insert(Obstacle::ExternalInputs);
+            }
+            ObservedInput::View(_) | ObservedInput::Lease(_) => {
                 self.obstacle.get_or_insert(Obstacle::ExternalInputs);
             }
             ObservedInput::DiskFull | ObservedInput::DiskFree => {}

@@ -127,10 +127,11 @@ fn replica_spec(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
     spec
 }
 
+/// Without pauses: a script cannot repeat that a paused node learns of a crash late.
 #[test]
 fn replica_runs_repeat() {
     assert_all_repeat(&replica_spec("replica-applied-twice", 1, "crash=3"), 30);
-    assert_all_repeat(&replica_spec("replica-applied-twice", 3, "crash=3,full=1,disk=2,pause=1"), 30);
+    assert_all_repeat(&replica_spec("replica-applied-twice", 3, "crash=3,full=1,disk=2"), 30);
     let slow =
         Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replica_spec("replica-early-ack", 1, "crash=4,disk=2") };
     assert_all_repeat(&slow, 60);

@@ -217,7 +217,7 @@ fn assert_survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
-        world.enable_crash_notices();
+        world.enable_crash_notices(F::crash_notice_delay(spec));
     }
     world.start();
     let ending = run(&mut world, &mut F::clients(spec), F::limits(spec));

@@ -183,6 +183,15 @@ fn a_script_makes_the_requests() {
     assert_eq!(run_without_violations(&spec).summary.operations, 3);
 }
 
+/// Sessions expire at the end, because their clients renew them no longer.
+#[test]
+fn a_run_with_many_clients_ends() {
+    let settings = Settings { clients: 60, operations: 100, ..Settings::default() };
+    let outcome = run_without_violations(&Spec::<Replica> { settings, ..Spec::named("replica").unwrap() });
+    assert_eq!(outcome.summary.answered, 100);
+    assert!(outcome.verdicts.iter().all(|verdict| verdict.holds == Some(true)), "a limit stopped the run");
+}
+
 #[test]
 fn invalid_settings_are_refused() {
     let error = |settings: Settings| {

@@ -3,6 +3,7 @@
 use quorate_core::{Describe, Effects, Incarnation, Input, Never, NodeId, Protocol, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
@@ -19,6 +20,8 @@ pub(crate) enum Command {
     Ask { to: NodeId, question: u64 },
     /// Ask the node `via` to send a numbered message to the node `to`.
     Forward { via: NodeId, to: NodeId, padding: usize },
+    /// Emit the time, and then block the node's thread, as a pause of the process would.
+    Pause(Duration),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,7 @@ pub(crate) enum Event {
     Answered { from: NodeId, question: u64 },
     Suspected(NodeId),
     Trusted(NodeId),
+    PausedAt(Time),
 }
 
 impl Describe for Message {
@@ -55,7 +59,7 @@ impl Protocol for Chatter {
     type Event = Event;
     type Durable = ();
 
-    fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
+    fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable: (), incarnation: Incarnation(incarnation) } => self.incarnation = incarnation,
             Input::Command(Command::Send { to, count, padding }) => {
@@ -63,6 +67,10 @@ impl Protocol for Chatter {
             }
             Input::Command(Command::Ask { to, question }) => out.send(to, Message::Question(question)),
             Input::Command(Command::Forward { via, to, padding }) => out.send(via, Message::Forward { to, padding }),
+            Input::Command(Command::Pause(length)) => {
+                out.emit(Event::PausedAt(now));
+                std::thread::sleep(length);
+            }
             Input::Message { from, message: Message::Number { incarnation, number, .. } } => {
                 out.emit(Event::Received { from, incarnation, number });
             }

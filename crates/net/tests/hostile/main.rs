@@ -18,6 +18,7 @@ mod malformed_frames;
 mod many_connections;
 mod memory;
 mod non_peers;
+mod paused;
 mod proxy;
 mod restarts;
 mod shutdown;

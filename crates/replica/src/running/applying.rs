@@ -56,14 +56,14 @@ impl<S: StateMachine> RunningReplica<S> {
         outcomes: &mut Vec<(SessionId, S::Outcome)>,
         out: &mut Out<'_, S>,
     ) {
-        let Batch { time, notices, groups, level: _ } = batch;
-        self.advance(time, outcomes, out);
-        self.apply_notices(notices);
+        self.advance(batch.time, outcomes, out);
         let (position, index) = (self.position, self.position.index);
+        if batch.is_awaited_elsewhere(self.me) {
+            self.awaited_index = index;
+        }
+        let Batch { time: _, notices, groups, level: _ } = batch;
+        self.apply_notices(notices);
         for group in &groups {
-            if group.origin.node != self.me {
-                self.awaited_index = index;
-            }
             let tickets = self.proposals.remove_applied(group);
             let tickets = tickets.into_iter().chain(std::iter::repeat(None));
             for (command, ticket) in group.commands.iter().zip(tickets) {

@@ -48,7 +48,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// each successor in turn, because an offer can be lost, and the successor's disk may be full
     /// too.
     pub(super) fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
-        let has_reason = self.is_disk_full || self.retirement_ticks > 0;
+        let has_reason = self.is_disk_full || self.retirement_ticks > 0 || self.must_report_retirement;
         if has_reason && self.role.leads && !self.engine.is_transferring_leadership() {
             self.offer_to_one_of(&self.engine.successors(), out);
         }
@@ -128,10 +128,11 @@ impl<S: StateMachine> RunningReplica<S> {
     }
 
     /// RP-13. Stands for the lost leader; there is no other one yet. A replica that waits for its
-    /// disk stands later.
+    /// disk stands later. So does one that waits for votes, because it would ignore them if it
+    /// campaigned again; raft's own timeout ends its candidacy.
     pub(crate) fn stand(&mut self, now: Time, out: &mut Out<'_, S>) {
         let tick = self.settings.tick;
-        let delay = if self.may_campaign() {
+        let delay = if self.may_campaign() && !self.engine.requests_votes() {
             self.campaign(now, out);
             // Voters that stood at the same time, and split the votes, do not do so again.
             tick.times(TICKS_PER_ATTEMPT + self.ticks_until_turn().unwrap_or(0))
@@ -145,7 +146,7 @@ impl<S: StateMachine> RunningReplica<S> {
         out.set_timer(Timer::Campaign, Span::exactly(delay));
     }
 
-    /// RP-6 and RP-13. A message of a leader: promises it not to vote for another candidate for
+    /// RP-13 and RP-19. A message of a leader: promises it not to vote for another candidate for
     /// some time, and stops standing for a lost leader.
     pub(super) fn follow(&mut self, now: Time, out: &mut Out<'_, S>) {
         self.promised_until = now + self.settings.promise_duration();

@@ -102,7 +102,7 @@ impl<S: StateMachine> RunningReplica<S> {
         match message {
             _ if self.is_joining() && !is_from_leader => Some(("RP-10", "it waits to be admitted")),
             Message::Vote { is_forced: false, .. } if now < self.promised_until => {
-                Some(("RP-6", "it may have promised a leader not to vote for others"))
+                Some(("RP-19", "it may have promised a leader not to vote for others"))
             }
             Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some(DISK_FULL),
             Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some(DISK_FULL),

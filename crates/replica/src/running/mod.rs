@@ -26,7 +26,7 @@ use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
 use crate::settings::{ReadMode, Settings};
 use quorate_core::{Effects, Incarnation, NodeId, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Out<'a, S> = Effects<'a, Replica<S>>;
 
@@ -38,6 +38,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     engine: Engine,
     /// The role after the last handled output of raft. The engine's own role may be newer.
     role: Role,
+    /// Number of saves that must be durable before the role is reported.
+    role_save_count: u64,
     machine: S,
     /// Outcomes of the machine, empty between calls.
     outbox: Outbox<S::Outcome>,
@@ -46,8 +48,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     applied_term: u64,
     /// The commands that were proposed here and are not applied yet.
     proposals: Proposals<S::Command>,
-    /// Commands that followers have forwarded to this leader, for its next entry.
-    forwarded: Vec<ProposalGroup<S::Command>>,
+    /// Commands that followers have forwarded to this leader, for its next entries.
+    forwarded: VecDeque<ForwardedCommands<S::Command>>,
     /// The entries with commands that this leader has appended and not applied yet, by index. It
     /// need not decode them to apply them.
     appended: BTreeMap<u64, AppendedEntry<S::Command>>,
@@ -77,6 +79,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     /// Number of times that this replica offered its leadership because its disk was full, its
     /// process is about to end, or it is to be removed. Each offer goes to the next successor.
     offer_count: usize,
+    /// Number of these offers in this term because the replica is to be removed.
+    leaving_offers: usize,
     /// Number of ticks for which this replica does not campaign, because its process is about to
     /// end.
     retirement_ticks: usize,
@@ -102,6 +106,19 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     is_disk_full: bool,
     /// Whether this replica must save its initial state, because its disk had none when it started.
     must_save_initial_state: bool,
+}
+
+/// The commands of one message of a follower.
+struct ForwardedCommands<C> {
+    groups: Vec<ProposalGroup<C>>,
+    /// Length of the message.
+    bytes: usize,
+}
+
+impl<C> ForwardedCommands<C> {
+    fn count(&self) -> usize {
+        self.groups.iter().map(|group| group.commands.len()).sum()
+    }
 }
 
 /// An entry that this leader appended in `term`.
@@ -151,13 +168,14 @@ impl<S: StateMachine> RunningReplica<S> {
             me,
             incarnation,
             role: engine.role(),
+            role_save_count: 0,
             engine,
             machine: image.machine,
             outbox: Outbox::default(),
             position: LogPosition { index, time: image.time },
             applied_term: term,
             proposals: Proposals::new(Origin { node: me, incarnation }),
-            forwarded: Vec::new(),
+            forwarded: VecDeque::new(),
             appended: BTreeMap::new(),
             announced_commit: 0,
             awaited_index: 0,
@@ -172,6 +190,7 @@ impl<S: StateMachine> RunningReplica<S> {
             reported_configuration: None,
             joining_incarnation: (index == 0).then(|| joining_incarnation.unwrap_or(incarnation)),
             offer_count: 0,
+            leaving_offers: 0,
             retirement_ticks: 0,
             must_report_retirement: false,
             suspected: BTreeMap::new(),
@@ -336,9 +355,23 @@ impl<S: StateMachine> RunningReplica<S> {
             // The entry by which raft begins the term carries the commit index.
             self.announced_commit = self.engine.commit_index();
             self.clock = LogClock::start(now, self.highest_log_time(), self.settings.tick);
-            out.emit_ahead(Event::Leads { term });
+            self.report_role(Event::Leads { term }, out);
         } else {
-            out.emit_ahead(Event::Follows { leader, term });
+            self.report_role(Event::Follows { leader, term }, out);
+        }
+    }
+
+    /// RP-12. Reports the role. A leader that is the only voter leads before its vote is saved, and
+    /// without the vote it could help another leader into the same term. So that report waits, and
+    /// those after it wait too.
+    fn report_role(&mut self, role: Event<S>, out: &mut Out<'_, S>) {
+        if self.role.leads && !self.engine.has_saved_vote() {
+            self.role_save_count = self.engine.saves_requested();
+        }
+        if self.engine.has_saved(self.role_save_count) {
+            out.emit_ahead(role);
+        } else {
+            out.emit(role);
         }
     }
 
@@ -372,6 +405,7 @@ impl<S: StateMachine> RunningReplica<S> {
         self.appended.clear();
         self.proposed_notices.clear();
         self.announced_commit = 0;
+        self.leaving_offers = 0;
         self.follower_rounds.clear();
         for to in std::mem::take(&mut self.snapshot_senders).into_keys() {
             out.cancel_timer(Timer::Piece(to));
@@ -396,8 +430,8 @@ fn raft_config(settings: &Settings) -> raft::Config {
         batch_append: true,
         // The replica announces the commit index, by the next append if there is one.
         skip_bcast_commit: true,
-        // Raft refuses a limit below `max_size_per_msg`.
-        max_uncommitted_size: settings.uncommitted_bytes.max(settings.message_bytes),
+        // The replica limits the number and length of the entries that are not committed.
+        max_uncommitted_size: raft::NO_LIMIT,
         ..raft::Config::default()
     }
 }

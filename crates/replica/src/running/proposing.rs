@@ -1,12 +1,12 @@
 //! The way of commands into the log. The rules (`RP-…`) are at the head of `replica.rs`.
 
-use super::{AppendedEntry, Out, RunningReplica};
-use crate::batch::{Batch, Origin, ProposalGroup, read_groups, write_groups};
+use super::{AppendedEntry, ForwardedCommands, Out, RunningReplica};
+use crate::batch::{Batch, Origin, ProposalGroup, encoded_length, read_groups, write_groups};
 use crate::command::{Event, Proposal, Refusal};
 use crate::directory::FIRST_LEVEL;
 use crate::machine::StateMachine;
 use crate::message::Message;
-use bytes::Bytes;
+use crate::proposals::Room;
 use quorate_core::{NodeId, Time};
 
 /// Maximum number of a leader's entries with commands that are not committed. Meanwhile further
@@ -20,31 +20,35 @@ impl<S: StateMachine> RunningReplica<S> {
     pub(crate) fn propose(&mut self, now: Time, proposals: Vec<Proposal<S::Command>>, out: &mut Out<'_, S>) {
         for proposal in proposals {
             let is_repeatable = S::is_repeatable(&proposal.command);
-            match self.reason_to_refuse(now, &proposal.command, is_repeatable) {
-                Some(refusal) => out.emit_ahead(Event::Refused { ticket: proposal.ticket, refusal }),
-                None => self.proposals.add(proposal, is_repeatable),
+            match self.check_command(now, &proposal.command, is_repeatable) {
+                Ok(bytes) => self.proposals.add(proposal, bytes, is_repeatable),
+                Err(refusal) => out.emit_ahead(Event::Refused { ticket: proposal.ticket, refusal }),
             }
         }
     }
 
-    /// RP-1. Why this command is refused, if it is. A command that is not repeatable must reach a
-    /// leader that can append it at once; a repeatable one can wait for such a leader.
-    fn reason_to_refuse(&self, now: Time, command: &S::Command, is_repeatable: bool) -> Option<Refusal> {
+    /// RP-1. Returns the length of a command, or why it is refused. A command that is not
+    /// repeatable must reach a leader that can append it at once; a repeatable one can wait for
+    /// such a leader.
+    fn check_command(&self, now: Time, command: &S::Command, is_repeatable: bool) -> Result<usize, Refusal> {
         let level = S::level_of(command);
+        let bytes = encoded_length(command).map_err(|_| Refusal::NotEncodable)?;
         if !is_repeatable && !self.role.leads {
-            Some(Refusal::NotLeader { leader: self.known_leader(now) })
+            Err(Refusal::NotLeader { leader: self.known_leader(now) })
         } else if !self.is_member() {
-            Some(Refusal::NotMember)
+            Err(Refusal::NotMember)
         } else if self.is_disk_full {
-            Some(Refusal::DiskFull)
+            Err(Refusal::DiskFull)
         } else if !is_repeatable && self.engine.is_transferring_leadership() {
-            Some(Refusal::TransferInProgress)
+            Err(Refusal::TransferInProgress)
         } else if self.proposals.len() >= self.settings.max_pending_requests {
-            Some(Refusal::Busy)
+            Err(Refusal::Busy)
         } else if level > self.directory.level() {
-            Some(Refusal::LevelTooNew { command: level, group: self.directory.level() })
+            Err(Refusal::LevelTooNew { command: level, group: self.directory.level() })
+        } else if bytes > self.settings.entry_bytes {
+            Err(Refusal::TooLong { bytes: bytes as u64, max: self.settings.entry_bytes as u64 })
         } else {
-            None
+            Ok(bytes)
         }
     }
 
@@ -64,63 +68,56 @@ impl<S: StateMachine> RunningReplica<S> {
         self.appended.range(self.engine.commit_index() + 1..).count()
     }
 
+    /// The room in an entry for the commands of this replica, and for those of its followers.
+    fn room_in_entry(&self) -> Room {
+        Room { commands: MAX_COMMANDS_PER_ENTRY, bytes: self.settings.entry_bytes }
+    }
+
     /// RP-1. Appends the waiting commands as one entry.
     pub(super) fn append_entry(&mut self, now: Time, out: &mut Out<'_, S>) {
         if !self.may_append() {
             return;
         }
         let mut groups = self.take_forwarded();
-        groups.extend(self.proposals.take_unsent(MAX_COMMANDS_PER_ENTRY));
+        groups.extend(self.proposals.take_unsent(self.room_in_entry()));
         let level = groups.iter().flat_map(|group| &group.commands).map(S::level_of).max().unwrap_or(FIRST_LEVEL);
         let time = self.clock.advance_to(now);
         let batch = Batch { time, level, notices: Vec::new(), groups };
-        match batch.write() {
-            Ok(bytes) => self.append_batch(bytes, batch, out),
-            Err(error) => {
-                out.note("RP-1", format_args!("cannot propose this: {error}"));
-                self.refuse_groups(&batch.groups, Refusal::NotEncodable, out);
+        match batch.write().ok().and_then(|bytes| self.engine.propose(bytes)) {
+            Some(index) => {
+                out.note("RP-1", format_args!("proposes entry {index} at log time {time}"));
+                self.appended.insert(index, AppendedEntry { term: self.role.term, batch });
+                self.announced_commit = self.engine.commit_index();
             }
+            // Followers forward theirs again too.
+            None => self.proposals.record_forwarded(&batch.groups),
         }
     }
 
     /// Takes the commands of followers for one entry, oldest first.
     fn take_forwarded(&mut self) -> Vec<ProposalGroup<S::Command>> {
-        let mut commands = 0;
-        let mut fits = |group: &ProposalGroup<S::Command>| {
-            let has_room = commands < MAX_COMMANDS_PER_ENTRY;
-            commands += group.commands.len();
-            has_room
-        };
-        let count = self.forwarded.iter().take_while(|group| fits(group)).count();
-        self.forwarded.drain(..count).collect()
-    }
-
-    /// Appends an encoded entry to raft's log. If raft takes no more entries, the commands that
-    /// were proposed here are refused, and followers forward theirs again.
-    fn append_batch(&mut self, bytes: Bytes, batch: Batch<S::Command>, out: &mut Out<'_, S>) {
-        match self.engine.propose(bytes) {
-            Some(index) => {
-                out.note("RP-1", format_args!("proposes entry {index} at log time {}", batch.time));
-                self.appended.insert(index, AppendedEntry { term: self.role.term, batch });
-                self.announced_commit = self.engine.commit_index();
-            }
-            None => self.refuse_groups(&batch.groups, Refusal::Busy, out),
+        let mut room = self.room_in_entry();
+        let mut groups = Vec::new();
+        while let Some(next) = self.forwarded.front()
+            && (room.take(next.count(), next.bytes) || groups.is_empty())
+            && let Some(next) = self.forwarded.pop_front()
+        {
+            groups.extend(next.groups);
         }
-    }
-
-    /// Refuses those of the commands that were proposed here.
-    fn refuse_groups(&mut self, groups: &[ProposalGroup<S::Command>], refusal: Refusal, out: &mut Out<'_, S>) {
-        for ticket in self.proposals.remove_groups(groups) {
-            out.emit_ahead(Event::Refused { ticket, refusal });
-        }
+        groups
     }
 
     /// Whether a follower waits for a commit index that it may not know, and nothing else will tell
     /// it soon. While an entry is in flight, its own commit index will have to be announced; and a
-    /// follower for which nothing waits can learn it from the next append or heartbeat.
+    /// follower for which nothing waits can learn it from the next append or heartbeat. This
+    /// replica's own disk may be too slow for it to have applied what is committed.
     pub(super) fn must_announce_commit(&self) -> bool {
-        let leads = self.engine.leads() && self.role.leads;
-        leads && self.awaited_index > self.announced_commit && self.entries_in_flight() == 0
+        let (announced, commit) = (self.announced_commit, self.engine.commit_index());
+        if !self.engine.leads() || !self.role.leads || commit <= announced || self.entries_in_flight() > 0 {
+            return false;
+        }
+        let mut committed = self.appended.range(announced + 1..=commit);
+        self.awaited_index > announced || committed.any(|(_, entry)| entry.batch.is_awaited_elsewhere(self.me))
     }
 
     /// RP-4. Sends the commit index to the followers, unless an append carries it.
@@ -135,18 +132,10 @@ impl<S: StateMachine> RunningReplica<S> {
     pub(super) fn forward_proposals(&mut self, out: &mut Out<'_, S>) {
         let Some(leader) = self.role.leader.filter(|leader| *leader != self.me) else { return };
         while self.proposals.has_unsent() {
-            let groups = self.proposals.take_unsent(MAX_COMMANDS_PER_ENTRY);
-            match write_groups(&groups) {
-                Ok(bytes) => {
-                    out.note("RP-14", format_args!("forwards commands to {leader}"));
-                    self.proposals.record_forwarded(&groups);
-                    out.send_ahead(leader, Message::Forward(bytes));
-                }
-                Err(error) => {
-                    out.note("RP-14", format_args!("cannot forward this: {error}"));
-                    self.refuse_groups(&groups, Refusal::NotEncodable, out);
-                }
-            }
+            let groups = self.proposals.take_unsent(self.room_in_entry());
+            self.proposals.record_forwarded(&groups);
+            out.note("RP-14", format_args!("forwards commands to {leader}"));
+            out.send_ahead(leader, Message::Forward(write_groups(&groups)));
         }
     }
 
@@ -157,7 +146,7 @@ impl<S: StateMachine> RunningReplica<S> {
             Ok(groups) => groups,
             Err(error) => return out.note("RP-14", format_args!("ignores commands of {from}: {error}")),
         };
-        let waiting: usize = self.forwarded.iter().map(|group| group.commands.len()).sum();
+        let waiting: usize = self.forwarded.iter().map(ForwardedCommands::count).sum();
         let objection = if !self.role.leads {
             Some("this replica does not lead")
         } else if groups.iter().any(|ProposalGroup { origin: Origin { node, .. }, .. }| *node != from) {
@@ -171,7 +160,7 @@ impl<S: StateMachine> RunningReplica<S> {
         };
         match objection {
             Some(objection) => out.note("RP-14", format_args!("ignores commands of {from}: {objection}")),
-            None => self.forwarded.extend(groups),
+            None => self.forwarded.push_back(ForwardedCommands { groups, bytes: bytes.len() }),
         }
     }
 

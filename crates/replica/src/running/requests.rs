@@ -11,6 +11,9 @@ use crate::message::Message;
 use crate::settings::ReadMode;
 use quorate_core::{NodeId, Time};
 
+/// How often a leader that a change removes offers its leadership to each voter that stays.
+const MAX_LEAVING_OFFERS: usize = 2;
+
 impl<S: StateMachine> RunningReplica<S> {
     /// RP-5 and RP-6. Lets a question wait for a round of heartbeats, or, if this leader has a
     /// lease, only until everything committed so far is applied.
@@ -61,13 +64,15 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// RP-9. If this leader is no voter among these members, offers its leadership to a voter that
     /// stays, so that the group is never without a leader, and returns `true`. The new leader can
-    /// make the change.
+    /// make the change. If none of them takes over, this leader makes the change itself.
     fn hand_over_before_leaving(&mut self, members: &Members, out: &mut Out<'_, S>) -> bool {
-        if members.voters.contains(&self.me) {
+        let staying = self.engine.successors().into_iter().filter(|voter| members.voters.contains(voter));
+        let staying: Vec<_> = staying.collect();
+        if members.voters.contains(&self.me) || self.leaving_offers >= MAX_LEAVING_OFFERS * staying.len() {
             return false;
         }
-        let staying = self.engine.successors().into_iter().filter(|voter| members.voters.contains(voter));
-        self.offer_to_one_of(&staying.collect::<Vec<_>>(), out)
+        self.leaving_offers += 1;
+        self.offer_to_one_of(&staying, out)
     }
 
     /// RP-9. Proposes a change of members. A new voter must be a learner that has acknowledged the
@@ -105,10 +110,12 @@ impl<S: StateMachine> RunningReplica<S> {
         }
         let change = Change::between(&current.incoming, &members);
         let time = self.clock.advance_to(now);
-        // If the members do not change, an empty entry confirms that this replica is still the
-        // leader.
+        // If the members do not change, an entry without a change records their addresses, and
+        // confirms that this replica is still the leader.
         let entry = if change.is_empty() && !current.is_joint() && !self.engine.has_pending_change() {
-            let batch = Batch::<S::Command>::of_notices(time, Vec::new());
+            let notices =
+                addresses.into_iter().map(|(member, address)| self.directory.notice_of_address(member, address));
+            let batch = Batch::<S::Command>::of_notices(time, notices.collect());
             batch.write().ok().and_then(|bytes| self.engine.propose(bytes))
         } else {
             self.engine.propose_change(write_change(time, &change, &addresses), &change)

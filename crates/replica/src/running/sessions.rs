@@ -1,7 +1,7 @@
 //! Sessions that are attached to this replica, and their outcomes. The rules (`RP-…`) are at the
 //! head of `replica.rs`.
 
-use super::{Out, RunningReplica};
+use super::{Out, Question, RunningReplica};
 use crate::command::{Event, Refusal, Ticket};
 use crate::machine::{SessionId, StateMachine};
 
@@ -20,14 +20,20 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    pub(crate) fn detach(&mut self, session: SessionId) {
+    /// RP-15. Detaches a session, and refuses to attach it if it was waiting for that.
+    pub(crate) fn detach(&mut self, session: SessionId, out: &mut Out<'_, S>) {
         self.attached.remove(&session);
+        let is_attachment = |question: &Question<S::Query>| matches!(question, Question::Attach(id) if *id == session);
+        for ticket in self.queries.remove(is_attachment) {
+            out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Detached });
+        }
     }
 
     /// RP-15. Reports the outcomes of the last command to the attached sessions. An audit gets the
     /// outcomes of all sessions.
     pub(super) fn report_outcomes(&mut self, audited: &mut Vec<(SessionId, S::Outcome)>, out: &mut Out<'_, S>) {
         let index = self.position.index;
+        let mut ended = Vec::new();
         for (session, outcome) in self.outbox.drain() {
             self.awaited_index = index;
             if self.settings.audit {
@@ -35,7 +41,14 @@ impl<S: StateMachine> RunningReplica<S> {
             }
             if self.attached.contains(&session) {
                 out.emit_ahead(Event::Outcome { session, index, outcome });
+                // The last outcome of a session may be that it has ended.
+                if !self.machine.has_session(session) {
+                    ended.push(session);
+                }
             }
+        }
+        for session in ended {
+            self.attached.remove(&session);
         }
     }
 

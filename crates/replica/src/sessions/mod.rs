@@ -301,6 +301,10 @@ impl<S: StateMachine> StateMachine for Sessions<S> {
         Some(outcomes.map(|(number, outcome)| Outcome::Numbered { number, outcome: outcome.clone() }).collect())
     }
 
+    fn has_session(&self, session: SessionId) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
     fn describe_command(command: &Self::Command) -> String {
         match command {
             Command::Open { ttl, .. } => format!("open a session for {ttl}"),

@@ -69,15 +69,6 @@ fn rp_1_pending_commands_and_queries_are_bounded() {
 }
 
 #[test]
-fn rp_1_commands_that_exceed_the_limit_of_uncommitted_bytes_are_refused() {
-    let mut harness = settled(|settings| Settings { message_bytes: 1, uncommitted_bytes: 1, ..settings });
-    let [first, second] = [1, 2].map(|value| harness.propose(1, write(value)));
-    assert_eq!((harness.refusal(first), harness.refusal(second)), (None, Some(Refusal::Busy)));
-    harness.deliver();
-    assert!(harness.is_answered(first));
-}
-
-#[test]
 fn rp_1_and_9_a_leader_that_offers_its_leadership_refuses_commands_and_changes() {
     let mut harness = settled(|settings| settings);
     harness.drop_rule = crate::stepped::lose_transfers();

@@ -203,7 +203,7 @@ fn vote_of_a_restarted_voter(reads: ReadMode, ticks_after_restart: usize) -> Opt
 }
 
 #[test]
-fn rp_6_a_restarted_voter_keeps_the_promise_of_its_last_incarnation() {
+fn rp_19_a_restarted_voter_keeps_the_promise_of_its_last_incarnation() {
     for reads in [ReadMode::Quorum, ReadMode::Lease] {
         // A promise lasts for one tick less than the shortest election timeout, of eight ticks.
         assert_eq!(vote_of_a_restarted_voter(reads, 6), None, "{reads:?}: the promise still holds");
@@ -212,7 +212,7 @@ fn rp_6_a_restarted_voter_keeps_the_promise_of_its_last_incarnation() {
 }
 
 #[test]
-fn rp_6_a_founder_that_starts_for_the_first_time_has_promised_nothing() {
+fn rp_19_a_founder_that_starts_for_the_first_time_has_promised_nothing() {
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
 }

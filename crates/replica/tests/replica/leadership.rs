@@ -49,7 +49,7 @@ fn is_vote(message: &Message) -> bool {
 
 /// Node 2 has a promise to the leader, whose lease depends on it. Node 3's promise has expired.
 #[test]
-fn rp_6_a_replica_that_has_promised_does_not_campaign() {
+fn rp_19_a_replica_that_has_promised_does_not_campaign() {
     let mut harness = settled(3, ReadMode::Lease);
     harness.partitioned.insert(3);
     harness.ticks(20);
@@ -59,28 +59,28 @@ fn rp_6_a_replica_that_has_promised_does_not_campaign() {
     assert_eq!(harness.leaders(), [1]);
 }
 
-/// The replies to a round take three ticks. The promises count from before them, and so must the
-/// lease.
+/// The replies to a round take six ticks, so that the lease of the round before it has expired. The
+/// promises count from before them, and so must the lease.
 #[test]
 fn rp_6_a_lease_ends_before_another_replica_leads_although_the_replies_were_slow() {
     let mut harness = settled(3, ReadMode::Lease);
     let is_reply = |message: &Message| matches!(message, Message::HeartbeatReply { round: Some(_), .. });
     harness.drop_rule = Box::new(move |_, _, message| is_reply(message));
-    harness.ticks(10);
     harness.sent.clear();
     while harness.count_sent(2, is_reply) == 0 {
         harness.ticks(1);
     }
     harness.drop_rule = Box::new(|from, to, _| from == 1 || to == 1);
     let replies: Vec<_> = harness.sent.iter().filter(|(_, _, message)| is_reply(message)).cloned().collect();
-    harness.ticks(3);
+    let slow_ticks = 6;
+    harness.ticks(slow_ticks);
     assert!(!harness.leased_read(1));
     for (from, _, reply) in replies {
         harness.receive(from, 1, reply);
     }
     assert!(harness.leased_read(1), "the round has confirmed the leader");
     let election_ticks = 8;
-    harness.ticks(election_ticks - 3);
+    harness.ticks(election_ticks - slow_ticks);
     assert_eq!(harness.leaders().len(), 2, "node 1 has not noticed that another replica leads");
     assert!(!harness.leased_read(1));
 }
@@ -97,7 +97,7 @@ fn rp_6_a_leader_has_no_lease_after_it_has_offered_its_leadership() {
 }
 
 #[test]
-fn rp_6_a_message_of_an_old_leader_makes_no_promise() {
+fn rp_19_a_message_of_an_old_leader_makes_no_promise() {
     let mut harness = settled(3, ReadMode::Quorum);
     let old_term = harness.term();
     harness.request(1, 0, |_| Command::Transfer(node(2)));

@@ -15,6 +15,7 @@ mod membership;
 mod requests;
 mod sessions;
 mod simulated;
+mod slow;
 mod stepped;
 
 use quorate_core::{Duration, NodeId};

@@ -28,7 +28,7 @@ impl Cluster {
     /// replica.
     fn new(nodes: usize, faults: &[&str], change: impl Fn(NodeId, Settings) -> Settings + 'static) -> Self {
         let mut cluster = Self::start(7, nodes, faults, move |me| change(me, settings(3)));
-        cluster.world.enable_crash_notices();
+        cluster.world.enable_crash_notices("uniform:1ms..5ms".parse().unwrap());
         cluster
     }
 

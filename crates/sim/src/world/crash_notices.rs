@@ -8,6 +8,7 @@ use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{ObservedInput, Observer};
 use quorate_journal::replay_nodes::Condition;
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::Latency;
 use serde::Serialize;
 
@@ -28,10 +29,10 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Enables crash notices: nodes suspect a crashed process and trust it again after its restart.
-    /// Must be called before [`start`](Self::start).
-    pub fn enable_crash_notices(&mut self) {
-        self.sends_crash_notices = true;
+    /// Enables crash notices with this delay: nodes suspect a crashed process and trust it again
+    /// after its restart. Must be called before [`start`](Self::start).
+    pub fn enable_crash_notices(&mut self, delay: Latency) {
+        self.crash_notice_delay = Some(delay);
     }
 
     /// Notifies all other nodes that the process of `subject` is gone or has restarted. A restarted
@@ -39,14 +40,11 @@ where
     /// from each other, in either direction, no notice is sent. Crashes before the start of the
     /// world cause no notices.
     pub(super) fn send_crash_notices(&mut self, subject: NodeId, is_gone: bool) {
-        if !self.sends_crash_notices || !self.is_started {
-            return;
-        }
-        let (latency, _) = self.environment.network.default_behavior();
+        let Some(delay) = self.crash_notice_delay.filter(|_| self.is_started) else { return };
         let Some(incarnation) = self.slots.get(subject.index()).map(|slot| slot.host.incarnation()) else { return };
         let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != subject).collect();
         for node in &others {
-            self.send_crash_notice(CrashNotice { receiver: *node, subject, incarnation, is_gone }, latency);
+            self.send_crash_notice(CrashNotice { receiver: *node, subject, incarnation, is_gone }, delay);
         }
         if !is_gone {
             // A restarted node connects to all others, and the connections to crashed nodes are
@@ -56,16 +54,21 @@ where
                 let (incarnation, is_down) = (host.incarnation(), host.condition == Condition::Down);
                 if is_down {
                     let notice = CrashNotice { receiver: subject, subject: other, incarnation, is_gone: true };
-                    self.send_crash_notice(notice, latency);
+                    self.send_crash_notice(notice, delay);
                 }
             }
         }
     }
 
-    fn send_crash_notice(&mut self, notice: CrashNotice, latency: Latency) {
+    fn send_crash_notice(&mut self, notice: CrashNotice, delay: Latency) {
         let network = &self.environment.network;
         if !network.is_cut(notice.subject, notice.receiver) && !network.is_cut(notice.receiver, notice.subject) {
-            let at = self.environment.time + self.environment.node_rng.draw_latency(latency);
+            // 20 bits for each node, and the lower bits of the incarnation.
+            let incarnation = (notice.incarnation.0 << 1 | u64::from(notice.is_gone)) & 0xFFFF;
+            let [subject, receiver] = [notice.subject, notice.receiver].map(|node| node.index() as u64 & 0xF_FFFF);
+            let key = incarnation << 40 | subject << 20 | receiver;
+            let mut rng = SeededRng::of_event(self.environment.seed, Stream::CrashNotices, key);
+            let at = self.environment.time + rng.draw_latency(delay);
             self.environment.push(at, PendingEvent::CrashNotice(notice));
         }
     }

@@ -55,7 +55,7 @@ pub struct World<P: Protocol, O> {
     /// The membership service, if nodes have views.
     membership_service: Option<Box<MembershipService>>,
     /// Whether nodes receive notices that the process of another node is gone or has restarted.
-    sends_crash_notices: bool,
+    crash_notice_delay: Option<Latency>,
     /// Faults that take effect before any node starts.
     initial_actions: Vec<FaultAction>,
     is_started: bool,
@@ -80,7 +80,8 @@ struct Environment<P: Protocol, O> {
     sync: Latency,
     /// Draws the durations of timers.
     timer_rng: SeededRng,
-    /// Draws processing times, sync durations, surviving writes and the delays of crash notices.
+    /// Draws processing times, sync durations and surviving writes.
+    seed: u64,
     node_rng: SeededRng,
     /// The choices that a script has fixed, if any.
     directions: Option<Box<Directions>>,
@@ -324,6 +325,7 @@ where
                 processing: setup.processing,
                 sync: setup.sync,
                 timer_rng: rng(Stream::Timers),
+                seed: setup.seed,
                 node_rng: rng(Stream::Nodes),
                 directions: None,
                 observer,
@@ -339,7 +341,7 @@ where
                 pending_faults: 0,
             },
             membership_service: None,
-            sends_crash_notices: false,
+            crash_notice_delay: None,
             initial_actions: Vec::new(),
             is_started: false,
             scheduled_faults: Vec::new(),

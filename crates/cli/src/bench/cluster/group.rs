@@ -288,10 +288,17 @@ impl ServerGroup {
     ) -> anyhow::Result<()> {
         let deadline = Instant::now() + STEP_TIMEOUT;
         while !condition(self) {
-            anyhow::ensure!(Instant::now() < deadline, "{problem} within {} s.", STEP_TIMEOUT.as_secs());
+            let has_time = Instant::now() < deadline;
+            anyhow::ensure!(has_time, "{problem} within {} s.{}", STEP_TIMEOUT.as_secs(), self.log_tails());
             self.poll()?;
         }
         Ok(())
+    }
+
+    /// The ends of the logs of all servers.
+    fn log_tails(&self) -> String {
+        let tails = self.servers.iter().filter_map(|(id, server)| Some((id, server.child.as_ref()?.log_tail())));
+        tails.map(|(id, tail)| format!("\nServer {id}:{tail}")).collect()
     }
 
     /// Handles reports for some time.

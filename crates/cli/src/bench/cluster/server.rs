@@ -34,6 +34,13 @@ pub(crate) fn run(args: &BenchServerArgs) -> anyhow::Result<CommandOutcome> {
     // End with the process that started this one, even while SIGSTOP pauses this one.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    // The benchmark shows the end of this log if something fails.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_target(false)
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .try_init();
     let ended = Server::open(args).and_then(Server::run);
     // As text, because the caller would report an `io::Error` as a failed write to the output.
     let reason = ended.err().map_or_else(|| "the node has stopped".to_owned(), |error| format!("{error:#}"));

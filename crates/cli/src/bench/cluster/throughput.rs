@@ -253,10 +253,12 @@ fn print(report: &ThroughputReport, runs: u64) -> anyhow::Result<()> {
              {followers:>12}{clients_us_per_request:>8.1}  {verdict}"
         )?;
     }
-    writeln!(
-        out,
-        "\nmessages between the servers for each entry (at most {MAX_MESSAGES_PER_ENTRY} with 64 or more in flight at the leader):"
-    )?;
+    let target = if report.spread {
+        "no target, because followers forward requests".to_owned()
+    } else {
+        format!("at most {MAX_MESSAGES_PER_ENTRY} with {MIN_TARGET_IN_FLIGHT} or more in flight")
+    };
+    writeln!(out, "\nmessages between the servers for each entry ({target}):")?;
     for Row { security, in_flight, figures, .. } in &report.rows {
         let kinds = figures.messages_per_entry_by_kind.iter();
         let kinds: Vec<_> = kinds.map(|(kind, messages)| format!("{kind} {messages:.2}")).collect();
