@@ -160,6 +160,7 @@ mod tests {
         assert!(!directory.apply(recorded(2, 4), &group_of(3)), "nothing new");
         directory.apply(recorded(2, 1), &group_of(3));
         assert_eq!(directory.level(), 2, "the log may have entries of level 2");
+        assert!(!directory.may_be_outdated(NodeId::from_index(2)), "that record was older");
         directory.change_members(&group_of(1), [].into());
         assert_eq!(directory.level(), 3);
         assert_eq!(directory.addresses().len(), 1, "former members are forgotten");

@@ -125,15 +125,15 @@ fn rp_4_a_follower_learns_of_a_commit_although_the_leaders_disk_is_slow() {
     assert!(harness.applied_index(1) < harness.applied_index(2));
 }
 
+/// There is no heartbeat by which it could learn that later.
 #[test]
 fn rp_4_a_follower_learns_at_once_that_its_report_is_recorded() {
-    let mut harness = Harness::with_settings(3, Settings::new(members(&[1, 2, 3], &[])));
+    let settings = Settings { heartbeat_ticks: 100, election_ticks: 200, ..Settings::new(members(&[1, 2, 3], &[])) };
+    let mut harness = Harness::with_settings(3, settings);
     harness.elect(1);
-    harness.ticks(2);
-    harness.sent.clear();
     harness.ticks(10);
     let reports = [2, 3].map(|number| harness.count_sent(number, |message| matches!(message, Message::Report(_))));
-    assert_eq!(reports, [0, 0]);
+    assert_eq!(reports, [1, 1]);
 }
 
 /// A round is repeated after five ticks.
