@@ -222,7 +222,7 @@ where
         // A simulated run can be repeated by its seed, which allows more candidates.
         return run(&ShrinkRequest { spec, property: Some(recorded_failure.property.into()), max_runs }, progress);
     }
-    let mut recorder = ChoiceRecorder::<F>::up_to(recorded_failure.violation.line);
+    let mut recorder = ChoiceRecorder::<F>::up_to(recorded_failure.violation.line, &spec);
     open()?.show_all(&mut recorder).map_err(LabError::from)?;
     let choices = recorder.finish();
     match choices.obstacle {
@@ -342,7 +342,7 @@ fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
 
 /// Runs the experiment and records its choices up to the violation.
 fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedChoices {
-    let recorder = ChoiceRecorder::<F>::up_to(failure.violation.line);
+    let recorder = ChoiceRecorder::<F>::up_to(failure.violation.line, spec);
     crate::experiment::simulate(spec, recorder).observer.finish()
 }
 

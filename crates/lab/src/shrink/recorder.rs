@@ -9,6 +9,7 @@ use super::pace::Pace;
 use super::saturating_difference;
 use super::timers::Timers;
 use crate::family::FamilyLab;
+use crate::spec::Spec;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
 use quorate_journal::moment::{
     Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers,
@@ -35,8 +36,8 @@ pub(super) struct RecordedChoices {
 pub enum Obstacle {
     /// The run repeats a cycle forever.
     Endless,
-    /// A node received a suspicion or the end of one, a view or a lease, which no script can
-    /// deliver.
+    /// A node received a view or a lease, which no script can deliver, or a suspicion or the end of
+    /// one in a family whose crash notices the simulator does not send.
     ExternalInputs,
 }
 
@@ -44,6 +45,8 @@ pub enum Obstacle {
 pub(super) struct ChoiceRecorder<F: FamilyLab> {
     /// Lines of the trace after this one are ignored.
     last_line: u64,
+    /// Whether the simulator sends crash notices.
+    has_crash_notices: bool,
     /// Number of trace lines so far: one for each step and each world event.
     lines: u64,
     /// The time of the first moment; all times of a script count from it.
@@ -129,9 +132,10 @@ impl Clock {
 }
 
 impl<F: FamilyLab> ChoiceRecorder<F> {
-    pub(super) fn up_to(last_line: u64) -> Self {
+    pub(super) fn up_to(last_line: u64, spec: &Spec<F>) -> Self {
         Self {
             last_line,
+            has_crash_notices: F::needs_crash_notices(spec),
             lines: 0,
             origin: None,
             clock: Clock::default(),
@@ -221,11 +225,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 let at = self.clock.advance_to(at, EventKind::Disk, self.disks.sync_position(node));
                 self.script.directions.extend(self.disks.record_sync(node, at, *count));
             }
-            ObservedInput::Suspect(_) | ObservedInput::Trust(_) => {
+            ObservedInput::Suspect(_) | ObservedInput::Trust(_) if self.has_crash_notices => {
                 self.advance_to(at, EventKind::Message);
-                self.obstacle.get_or_insert(Obstacle::ExternalInputs);
             }
-            ObservedInput::View(_) | ObservedInput::Lease(_) => {
+            ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
                 self.obstacle.get_or_insert(Obstacle::ExternalInputs);
             }
             ObservedInput::DiskFull | ObservedInput::DiskFree => {}
